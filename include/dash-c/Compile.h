@@ -1,13 +1,14 @@
-/*===- dash-c/Compile.h - compile attention backwards, from C --------------------------------------*- C -*-===*\
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
-|*                                                                                                            *|
-|* MLIR text or bytecode goes in, PTX, a manifest and, for orders that are tables, an order buffer come out:  *|
-|* what `dash-opt --dash-to-ptx` does, without files. Needs no GPU and no CUDA.                                *|
-|*                                                                                                            *|
-|* Functions may be called from several threads at once, on different programs; one program may be read by    *|
-|* several threads. Nothing throws, and nothing is printed. Nothing of the process is changed: no signals, no *|
-|* timers, no locale, no environment. A handle is given back once, as memory is by free.                      *|
-\*===----------------------------------------------------------------------------------------------------------===*/
+/*===- dash-c/Compile.h - compile attention backwards from C --------------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                        *|
+|*                                                                                                *|
+|* The input is MLIR text or bytecode. The output is PTX, a manifest and, if an order is a table, *|
+|* an order buffer: the results of `dash-opt --dash-to-ptx`, without files. Needs neither a GPU   *|
+|* nor CUDA.                                                                                      *|
+|*                                                                                                *|
+|* Several threads may call functions at once on different programs, and several threads may read *|
+|* one program. Nothing throws, and nothing is printed. The process keeps its signals, timers,    *|
+|* locale and environment. Destroy each handle once, as memory is freed once.                     *|
+\*===------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_COMPILE_H
 #define DASH_C_COMPILE_H
 
@@ -24,27 +25,31 @@ extern "C" {
 #define DASH_CAPI_EXPORTED __attribute__((visibility("default")))
 #endif
 
-/** The version of this header. A library of another one may lay structures out differently. */
+/** The version of this header. A library of another version may lay out structures differently. */
 #define DASH_API_VERSION 1
 
-/** The version of the library: compare it with DASH_API_VERSION before anything else is called. */
+/** The version of the library. Compare it with DASH_API_VERSION before calling anything else. */
 DASH_CAPI_EXPORTED uint32_t dashGetApiVersion(void);
 
-/** Bytes that somebody else owns. Those that the library returns end in a zero that `length` leaves out. */
+/**
+ * Bytes that another owner keeps. Strings from the library end in a zero that `length` excludes.
+ */
 typedef struct DashStringRef {
   const char *data;
   size_t length;
 } DashStringRef;
 
-/** What the compiler is, such as "dash 0.1.0, LLVM 22.1.8". Lives as long as the library is loaded. */
+/**
+ * The compiler's version, such as "dash 0.1.0, LLVM 22.1.8". Lives as long as the library is
+ * loaded.
+ */
 DASH_CAPI_EXPORTED DashStringRef dashGetVersion(void);
 
-/*===- Errors ---------------------------------------------------------------------------------------===*/
+/*===- Errors --------------------------------------------------------------------------------===*/
 
 typedef enum DashStatus {
   DASH_SUCCESS = 0,
-  DASH_INVALID_ARGUMENT =
-      1, /**< a NULL pointer, or options that do not exist; a diagnostic says which */
+  DASH_INVALID_ARGUMENT = 1, /**< a NULL pointer, or unknown options; a diagnostic says which */
   DASH_INVALID_PROGRAM =
       2, /**< the program does not parse or has no kernels; diagnostics say where and why */
   DASH_INVALID_MANIFEST = 3, /**< a manifest, PTX or order that cannot be launched */
@@ -63,7 +68,10 @@ typedef enum DashSeverity {
   DASH_REMARK = 3
 } DashSeverity;
 
-/** A message and its place. `file` is empty and `line` 0 where there is no place; notes follow what they explain. */
+/**
+ * A message and its place. If there is no place, `file` is empty and `line` is 0. Notes follow what
+ * they explain.
+ */
 typedef struct DashDiagnostic {
   DashSeverity severity;
   DashStringRef message;
@@ -73,22 +81,26 @@ typedef struct DashDiagnostic {
 } DashDiagnostic;
 
 /**
- * Called in the thread that compiles; what the diagnostic points to lives until the call returns. A message has at most 16 KB, and says
- * so where more was to be said.
+ * Called in the thread that compiles. The diagnostic and its strings live until the call returns. A
+ * message has at most 16 KB; a longer one is cut and says so.
  */
 typedef void (*DashDiagnosticHandler)(const DashDiagnostic *diagnostic, void *userData);
 
 /**
- * A handler that keeps diagnostics for the calling thread, the first 256 of them, until it forgets them: for languages that C should not
- * call back, as an interpreter that may be ending meanwhile. It does not look at its data.
+ * A handler that keeps the first 256 diagnostics of the calling thread until they are forgotten. It
+ * serves languages that C should not call back, such as an interpreter that may be shutting down.
+ * It ignores its data.
  */
 DASH_CAPI_EXPORTED void dashDiagnosticKeep(const DashDiagnostic *diagnostic, void *userData);
-/** How many the calling thread has; one of them, whose strings live until they are forgotten; forgets them all. */
+/**
+ * The number of diagnostics kept for the calling thread; one of them, whose strings live until they
+ * are forgotten; and a function that forgets them all.
+ */
 DASH_CAPI_EXPORTED size_t dashDiagnosticGetNumKept(void);
 DASH_CAPI_EXPORTED DashDiagnostic dashDiagnosticGetKept(size_t index);
 DASH_CAPI_EXPORTED void dashDiagnosticForgetKept(void);
 
-/*===- Programs -------------------------------------------------------------------------------------===*/
+/*===- Programs ------------------------------------------------------------------------------===*/
 
 /** A compiled program: the kernels of each of its functions. */
 typedef struct DashProgram {
@@ -98,25 +110,25 @@ typedef struct DashProgram {
 /**
  * Compiles a program.
  *
- * source:   a module as MLIR text or bytecode, with functions that hold a `dash.attention_bwd`.
- * name:     what diagnostics call it, such as a file's name.
- * options:  those of `--dash-to-ptx`, as its text: "kind=symmetric-shift workers=132". Empty for the defaults.
- *           `output` is refused: nothing is written to files. So are `path`, `costs` and `ptxas`: program and options may be data, which
- *           names no files to read and no programs to run. The caller's code may, by `dashCompileWithFiles`.
- * handler:  takes diagnostics; may be NULL.
- * program:  set on success, to be given back by `dashProgramDestroy`; untouched on failure.
+ * source:  a module as MLIR text or bytecode, with functions that contain a `dash.attention_bwd`.
+ * name:    the program's name in diagnostics, such as a file's name.
+ * options: the options of `--dash-to-ptx`, in their text form: "kind=symmetric-shift workers=132".
+ *          Empty for the defaults. `output` is refused: nothing is written to files. `path`,
+ *          `costs` and `ptxas` are refused too: program and options may be data, which must not
+ *          name files to read or programs to run. The calling code may, with
+ *          `dashCompileWithFiles`.
+ * handler: receives diagnostics; may be NULL.
+ * program: set on success; destroy it with `dashProgramDestroy`. Untouched on failure.
  */
 DASH_CAPI_EXPORTED DashStatus dashCompile(DashStringRef source, DashStringRef name,
                                           DashStringRef options, DashDiagnosticHandler handler,
                                           void *userData, DashProgram *program);
 
-/** What a compile may read and run, each empty for none. */
+/** Files that a compile may read and a program that it may run; each may be empty. */
 typedef struct DashCompileFiles {
-  DashStringRef order; /**< a file: the order, of kind=file; `path` of --dash-to-ptx */
-  DashStringRef
-      costs; /**< a file: what orders are predicted with; those of an H200 are in the library */
-  DashStringRef
-      ptxas; /**< a program, which is run: the assembler to ask for registers, by its path or its name on PATH */
+  DashStringRef order; /**< a file: the order for kind=file; `path` of --dash-to-ptx */
+  DashStringRef costs; /**< a file: the costs; the library has those of an H200 */
+  DashStringRef ptxas; /**< the assembler that reports registers; a path, or a name on PATH */
 } DashCompileFiles;
 
 /** The same with files that the caller names. files: NULL for none. */
@@ -126,20 +138,25 @@ DASH_CAPI_EXPORTED DashStatus dashCompileWithFiles(DashStringRef source, DashStr
                                                    DashDiagnosticHandler handler, void *userData,
                                                    DashProgram *program);
 
-/** Gives back what `dashCompile` made, and all strings of it, once. A program whose `ptr` is NULL is left alone, here as with all handles. */
+/**
+ * Destroys a program with all its strings. Call it once. A program whose `ptr` is NULL is ignored,
+ * as with all handles.
+ */
 DASH_CAPI_EXPORTED void dashProgramDestroy(DashProgram program);
 
-/** How many functions became kernels, in the order in which they stand in the module. */
+/** The number of functions that became kernels, in the order of the module. */
 DASH_CAPI_EXPORTED size_t dashProgramGetNumKernels(DashProgram program);
 
 /**
- * Of kernel `index`; empty strings where it is not below the number of kernels. They live as long as the program.
+ * Properties of kernel `index`. Empty strings if the index is out of range. They live as long as
+ * the program.
  *
  * Name:     the name of the function.
  * Ptx:      the text for `cuModuleLoadDataEx`.
- * Manifest: JSON, as dialects/dash/Target/manifest.schema.json describes it. Its files are NAME.ptx and NAME.order,
- *           with `$` and two hexadecimal digits for what PTX cannot have in a name.
- * Order:    the order buffer, bytes; empty where an entry makes it from the sizes.
+ * Manifest: JSON that follows dialects/dash/Target/manifest.schema.json. Its files are NAME.ptx and
+ *           NAME.order, with `$` and two hexadecimal digits for each character that PTX does not
+ *           allow in a name.
+ * Order:    the bytes of the order buffer; empty if an entry makes it from the sizes.
  */
 DASH_CAPI_EXPORTED DashStringRef dashProgramGetName(DashProgram program, size_t index);
 DASH_CAPI_EXPORTED DashStringRef dashProgramGetPtx(DashProgram program, size_t index);

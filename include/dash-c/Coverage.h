@@ -1,9 +1,10 @@
-/*===- dash-c/Coverage.h - which problems kernels cover, from C ------------------------------------*- C -*-===*\
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
-|*                                                                                                            *|
-|* A front end asks before its forward pass, and computes the problem in another way where the answer is no:   *|
-|* behind it, it is too late. The answer follows from what the compiler and the launcher enforce themselves.   *|
-\*===----------------------------------------------------------------------------------------------------------===*/
+/*===- dash-c/Coverage.h - which problems kernels cover, from C -----------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                        *|
+|*                                                                                                *|
+|* A front end asks before its forward pass, and computes the problem in another way if the       *|
+|* answer is no: after the forward pass it is too late. The answer follows from the rules that    *|
+|* the compiler and the launcher enforce.                                                         *|
+\*===------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_COVERAGE_H
 #define DASH_C_COVERAGE_H
 
@@ -13,39 +14,44 @@
 extern "C" {
 #endif
 
-/** A number that nobody knows yet, such as a size in a program that is being traced: it is not looked at. */
+/**
+ * A number that is not known yet, such as a size in a program during tracing. It is not checked.
+ */
 #define DASH_UNKNOWN (-1)
 
-/** What is asked for. An empty string is not looked at. */
+/** The problem in question. Empty strings are not checked. */
 typedef struct DashProblem {
-  DashStringRef element; /**< of q, k and v, such as "bf16" */
-  DashStringRef level;   /**< of determinism, such as "run" */
-  DashStringRef device;  /**< what the GPU is called; for messages */
-  int64_t capability;    /**< its compute capability, 10 * major + minor; 0 where there is no GPU */
+  DashStringRef element;     /**< of q, k and v, such as "bf16" */
+  DashStringRef level;       /**< the level of determinism, such as "run" */
+  DashStringRef device;      /**< the name of the GPU, for messages */
+  int64_t capability;        /**< its compute capability, 10 * major + minor; 0 without a GPU */
   int64_t headDim, headDimV; /**< columns of q and k, and of v */
-  int64_t left,
-      right; /**< how many columns before its own a row sees, and how many behind it; -1 is no bound */
+  int64_t left, right;       /**< columns seen before and after a row's own; -1 is no bound */
   int64_t batch, heads, kvHeads, qRows,
-      kvRows;        /**< of a list of sequences the rows of all, and a batch of 1 */
-  int64_t sequences; /**< of a list whose offsets come with each run, how many; 0 of a batch */
+      kvRows;        /**< for a list of sequences, the rows of all of them, with a batch of 1 */
+  int64_t sequences; /**< sequences of a list whose offsets come with each run; 0 for a batch */
   int32_t hasSink;   /**< whether heads have a score without a value */
-  float softcap;     /**< at which scores are capped; 0 where they are not */
+  float softcap;     /**< the cap of scores; 0 for none */
 } DashProblem;
 
-/** How a problem that is covered is computed, and what holds of all. */
+/** How a covered problem is computed, and limits of all problems. */
 typedef struct DashCoverage {
   /**
-   * The batch and the kv heads, each with its heads of q, of one launch. Fewer than the problem has where it is more than one launch
-   * takes: then compute slices of so many, each as a problem of its own, the last of what is left. An order follows from the sizes of its
-   * slice, so slices are a part of what fixes the bits. Of what is unknown the most that a launch takes.
+   * The batch, and the kv heads (each with its heads of q), of one launch. They are fewer than the
+   * problem's if the problem is too large for one launch. Then compute slices of this size, each as
+   * a separate problem; the last slice takes the rest. An order follows from the sizes of its
+   * slice, so slices are part of what determines the bits. For unknown sizes, these are the most
+   * that a launch takes.
    */
   int64_t batch, kvHeads;
-  int64_t rows, sequences; /**< the most that a kernel counts: of q and of k, and of a list */
-  int64_t capability;      /**< that kernels are compiled for, 10 * major + minor */
-  int64_t headDimMultiple, headDim; /**< head dims are multiples of the one up to the other */
+  int64_t rows,
+      sequences; /**< the most that a kernel counts: rows of q and of k, and sequences of a list */
+  int64_t capability; /**< of the GPUs that kernels are compiled for, 10 * major + minor */
+  int64_t headDimMultiple, headDim; /**< head dims are multiples of the first, up to the second */
   /**
-   * q, k, v, do and o begin at multiples of `alignment` bytes, and their strides, but the innermost, which is 1, are positive multiples
-   * of `strideMultiple` elements. Copy what lies otherwise: gradients have the same bits.
+   * q, k, v, do and o begin at multiples of `alignment` bytes. Their innermost stride is 1, and the
+   * others are positive multiples of `strideMultiple` elements. Copy tensors that do not: gradients
+   * have the same bits.
    */
   int64_t alignment, strideMultiple;
 } DashCoverage;
@@ -55,8 +61,8 @@ typedef struct DashCoverage {
  *
  * coverage: set on success; may be NULL.
  *
- * DASH_INVALID_ARGUMENT where none does: a diagnostic says what was expected, what was found, and what to do instead. Takes microseconds; a
- * host that asks for each call keeps the answer by what it asked.
+ * DASH_INVALID_ARGUMENT if no kernel does: a diagnostic says what was expected, what was found, and
+ * what to do instead. Takes microseconds; a host that asks in each call can cache the answer.
  */
 DASH_CAPI_EXPORTED DashStatus dashCompilerCovers(const DashProblem *problem,
                                                  DashDiagnosticHandler handler, void *userData,

@@ -1,14 +1,14 @@
-/*===- dash-c/World.h - documents shared out over GPUs, from C --------------------------------------*- C -*-===*\
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
-|*                                                                                                            *|
-|* Who computes which leaves of which document, what travels in which phase, and in which order sums are      *|
-|* added: dialects/dash/docs/world.md has the words. A plan is proven before anybody gets it. Nothing is       *|
-|* executed here, and nothing needs a GPU.                                                                     *|
-|*                                                                                                            *|
-|* The same problem gives the same plan in every process and on every machine. Worlds and plans do not change *|
-|* once they are made: any number of threads may read them, but for strings, which one at a time may ask for. *|
-|* Nothing throws, and nothing is printed.                                                                     *|
-\*===----------------------------------------------------------------------------------------------------------===*/
+/*===- dash-c/World.h - documents distributed over GPUs, from C -----------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                        *|
+|*                                                                                                *|
+|* A plan says which rank computes which leaves of which document, what travels in which phase,   *|
+|* and in which order sums are added. dialects/dash/docs/world.md defines the terms. Every        *|
+|* returned plan is proven. Nothing is executed here, and nothing needs a GPU.                    *|
+|*                                                                                                *|
+|* The same problem gives the same plan in every process and on every machine. Worlds and plans   *|
+|* are immutable. Any number of threads may read them, except for functions that return strings:  *|
+|* call these from one thread at a time. Nothing throws, and nothing is printed.                  *|
+\*===------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_WORLD_H
 #define DASH_C_WORLD_H
 
@@ -18,34 +18,35 @@
 extern "C" {
 #endif
 
-/** Documents, where their rows lie, and who is there to compute. */
+/** Documents, the places of their rows, and the ranks that compute. */
 typedef struct DashWorldProblem {
   const int64_t *documents; /**< rows of each, from 1 to 2097152 */
   size_t numDocuments;
   int64_t heads, kvHeads, headDim; /**< head dim: 64 or 128 */
   DashStringRef element;           /**< "bf16" or "f16" */
-  int32_t causal;                  /**< 1: a world serves no other */
+  int32_t causal;                  /**< must be 1: a world serves causal masks only */
   int32_t keepsInputs; /**< 1: Q, K, V and O stay with the server from forward to backward */
   int64_t cut;         /**< version of the cut: 1; 0 is scaled down, for tests */
   int64_t ranks, ranksPerNode;
   const int64_t
-      *homes; /**< 4 numbers each: rank, document, first row, rows; of a rank in its order */
+      *homes; /**< 4 numbers each: rank, document, first row, rows; in the order of a rank's rows */
   size_t numHomes;
-  const int64_t *speeds; /**< of each rank in thousandths of the usual; none: all are as fast */
+  const int64_t
+      *speeds; /**< of each rank, in thousandths of the usual; none: all are equally fast */
   size_t numSpeeds;
-  int64_t memory;         /**< bytes that a rank's buffers may take; 0: any */
+  int64_t memory;         /**< bytes available for a rank's buffers; 0: any */
   double nvlink, network; /**< GB/s into a GPU within its node, and across nodes; 0: 450 and 50 */
 } DashWorldProblem;
 
-/** A problem that is well formed. */
+/** A well-formed problem. */
 typedef struct DashWorld {
   void *ptr;
 } DashWorld;
 
 /**
- * Checks a problem; what it points to is copied.
+ * Checks a problem, and copies everything it points to.
  *
- * world: set on success, to be given back by `dashWorldDestroy`.
+ * world: set on success; destroy it with `dashWorldDestroy`.
  *
  * DASH_INVALID_ARGUMENT with what was expected and found.
  */
@@ -53,16 +54,17 @@ DASH_CAPI_EXPORTED DashStatus dashWorldCreate(const DashWorldProblem *problem,
                                               DashDiagnosticHandler handler, void *userData,
                                               DashWorld *world);
 
-/** Gives a world back. Plans of it stay valid. */
+/** Destroys a world. Its plans stay valid. */
 DASH_CAPI_EXPORTED void dashWorldDestroy(DashWorld world);
 
 /**
- * "sha256:…" of all that fixes the bits of O, LSE, dQ, dK and dV in this world, whatever its ranks, its documents and the plan.
+ * "sha256:…" of everything that determines the bits of O, LSE, dQ, dK and dV in this world,
+ * whatever its ranks, its documents and the plan.
  *
- * forward:     name and version of what computes O and LSE.
+ * forward:     name and version of the code that computes O and LSE.
  * leafKernels: certificates of the kernels that compute leaves, in any order.
  *
- * Lives until the next call with the same world; empty for a NULL world or string.
+ * Lives until the next call with the same world. Empty for a NULL world or string.
  */
 DASH_CAPI_EXPORTED DashStringRef dashWorldGetCertificate(DashWorld world, DashStringRef forward,
                                                          const DashStringRef *leafKernels,
@@ -71,9 +73,10 @@ DASH_CAPI_EXPORTED DashStringRef dashWorldGetCertificate(DashWorld world, DashSt
 #define DASH_WORLD_LEAF_WIDTH 5
 
 /**
- * Leaves of a document, as lines of 5 numbers each: first row and end row of its queries, and, as kernels compute it, query rows, context, and
- * 1 where it is packed with others. `lines` takes as many as `capacity` says, and may be NULL where that is 0; the result is how many there are.
- * 0 for a world that is NULL, and for a document that does not exist.
+ * The leaves of a document, as lines of 5 numbers each: first and end row of its queries; then, as
+ * kernels compute it, query rows, context, and 1 if it is packed with others. Writes at most
+ * `capacity` lines to `lines`, which may be NULL if that is 0. Returns the number of leaves; 0 for
+ * a NULL world, or for a document that does not exist.
  */
 DASH_CAPI_EXPORTED size_t dashWorldGetLeaves(DashWorld world, int64_t document, int64_t *lines,
                                              size_t capacity);
@@ -86,19 +89,22 @@ typedef struct DashWorldPlan {
 /**
  * Makes a plan, and proves it.
  *
- * kind: "heads-first", "rows", "home", or "random" by a seed.
- * plan: set on success, to be given back by `dashWorldPlanDestroy`.
+ * kind: "heads-first", "rows", "home", or "random" with a seed.
+ * plan: set on success; destroy it with `dashWorldPlanDestroy`.
  *
- * DASH_INVALID_ARGUMENT where there is no such kind, it is one to compare with, or buffers take more than the stated memory.
+ * DASH_INVALID_ARGUMENT if there is no such kind, if it only serves comparison, or if buffers
+ * exceed the stated memory.
  */
 DASH_CAPI_EXPORTED DashStatus dashWorldPlan(DashWorld world, DashStringRef kind, uint64_t seed,
                                             DashDiagnosticHandler handler, void *userData,
                                             DashWorldPlan *plan);
 
 /**
- * Reads a plan that `dash-plan --world --report=json` wrote, or somebody else, with its world, and proves it.
+ * Reads a plan and its world, written by `dash-plan --world --report=json` or another program, and
+ * proves the plan.
  *
- * path: of the file. world, plan: both set on success, to be given back.
+ * path:        the file.
+ * world, plan: both set on success; destroy both.
  */
 DASH_CAPI_EXPORTED DashStatus dashWorldReadPlan(DashStringRef path, DashDiagnosticHandler handler,
                                                 void *userData, DashWorld *world,
@@ -117,7 +123,7 @@ typedef struct DashWorldFacts {
   DashWorldFigures forward, backward;
 } DashWorldFacts;
 
-/** All zero for a plan that is NULL. */
+/** All zeros for a NULL plan. */
 DASH_CAPI_EXPORTED void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts *facts);
 
 #define DASH_WORLD_RUN_WIDTH 5
@@ -128,16 +134,20 @@ DASH_CAPI_EXPORTED void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts
 #define DASH_WORLD_BACKWARD 1
 
 /**
- * Lines of so many numbers each. `lines` takes as many as `capacity` says, and may be NULL where that is 0; the result is how many there
- * are. rank: that of which lines are wanted, -1 for all. 0 for a plan that is NULL, and for a pass, phase or rank that does not exist.
+ * Lines with a fixed number of values each. Writes at most `capacity` lines to `lines`, which may
+ * be NULL if that is 0. Returns the number of lines; 0 for a NULL plan, and for a pass, phase or
+ * rank that does not exist. rank: selects its lines; -1 for all.
  *
  * Runs:     rank, document, kv head, first leaf, end leaf.
- * Messages: from, to, tensors, document, kv head, kv heads, first row, end row, level and index of the node whose sums these are, offset in
- *           the sender's buffer, in the receiver's, bytes. In the order of the sender's buffer; with `rank` those that it sends or receives.
- *           Tensors are bits: Q 1, dO 2, LSE 4, delta 8, K 16, V 32, O 64, dQ 128, sums 256, dK 512, dV 1024.
- * Buffers:  of each rank in a phase: bytes that it sends, bytes that it receives.
- * Folds:    stage (0 in front of the phase `sums`, 1 of `gradients`, 2 behind it), rank, document, kv head, kv heads, level, index, first
- *           row, end row: in the order in which they have to be done.
+ * Messages: from, to, tensors, document, kv head, kv heads, first row, end row, level and index of
+ *           the node whose sums these are, offset in the sender's buffer, offset in the receiver's,
+ *           bytes. In the order of the sender's buffer; with `rank`, those that it sends or
+ *           receives. Tensors are bits: Q 1, dO 2, LSE 4, delta 8, K 16, V 32, O 64, dQ 128, sums
+ *           256, dK 512, dV 1024.
+ * Buffers:  for each rank in a phase: bytes that it sends, bytes that it receives.
+ * Folds:    stage (0 before the phase `sums`, 1 before `gradients`, 2 after it), rank, document, kv
+ *           head, kv heads, level, index, first row, end row: in the order in which they must be
+ *           done.
  */
 DASH_CAPI_EXPORTED size_t dashWorldPlanGetRuns(DashWorldPlan plan, int64_t rank, int64_t *lines,
                                                size_t capacity);
@@ -148,10 +158,13 @@ DASH_CAPI_EXPORTED size_t dashWorldPlanGetBuffers(DashWorldPlan plan, int32_t pa
 DASH_CAPI_EXPORTED size_t dashWorldPlanGetFolds(DashWorldPlan plan, int64_t rank, int64_t *lines,
                                                 size_t capacity);
 
-/** Name of a phase, such as "inputs"; empty where there is none. Lives as long as the library. */
+/** The name of a phase, such as "inputs"; empty if there is none. Lives as long as the library. */
 DASH_CAPI_EXPORTED DashStringRef dashWorldGetPhaseName(int32_t pass, int64_t phase);
 
-/** "table", "json", "svg" or "trace"; empty for any other. Lives until the next call with the same plan. */
+/**
+ * A report in the format "table", "json", "svg" or "trace"; empty for any other. Lives until the
+ * next call with the same plan.
+ */
 DASH_CAPI_EXPORTED DashStringRef dashWorldPlanGetReport(DashWorldPlan plan, DashStringRef format);
 
 #ifdef __cplusplus

@@ -1,19 +1,21 @@
-/*===- XlaFfi.h - what XLA hands to a handler: a part of OpenXLA's xla/ffi/api/c_api.h -------------*- C -*-===*\
-|* Copyright 2023 The OpenXLA Authors.                                                                        *|
-|*                                                                                                            *|
-|* Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in         *|
-|* compliance with the License. You may obtain a copy of the License at                                       *|
-|*                                                                                                            *|
-|*     http://www.apache.org/licenses/LICENSE-2.0                                                             *|
-|*                                                                                                            *|
-|* Unless required by applicable law or agreed to in writing, software distributed under the License is        *|
-|* distributed on an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.   *|
-|* See the License for the specific language governing permissions and limitations under the License.          *|
-|*                                                                                                            *|
-|* Changed: only the structures that dash reads, with their names and fields in their order; functions that it  *|
-|* does not call are `void *` in the table. XLA adds fields at ends, and accepts handlers of older versions.   *|
-|* test/python/jax-ffi-header.py compares it with the header that jaxlib ships.                               *|
-\*===----------------------------------------------------------------------------------------------------------===*/
+/*===- XlaFfi.h - what XLA passes to a handler; part of OpenXLA's c_api.h -------------*- C -*-===*\
+|* Copyright 2023 The OpenXLA Authors.                                                            *|
+|*                                                                                                *|
+|* Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file      *|
+|* except in compliance with the License. You may obtain a copy of the License at                 *|
+|*                                                                                                *|
+|*     http://www.apache.org/licenses/LICENSE-2.0                                                 *|
+|*                                                                                                *|
+|* Unless required by applicable law or agreed to in writing, software distributed under the      *|
+|* License is distributed on an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND,      *|
+|* either express or implied. See the License for the specific language governing permissions and *|
+|* limitations under the License.                                                                 *|
+|*                                                                                                *|
+|* Changed: taken from xla/ffi/api/c_api.h, only the structures that dash reads, with their names *|
+|* and fields in their order. Functions that dash does not call are `void *` in the table. XLA    *|
+|* adds fields at the end, and accepts handlers of older versions. test/python/jax-ffi-header.py  *|
+|* compares this file with the header that jaxlib ships.                                          *|
+\*===------------------------------------------------------------------------------------------===*/
 #ifndef DASH_LIB_CAPI_XLAFFI_H
 #define DASH_LIB_CAPI_XLAFFI_H
 

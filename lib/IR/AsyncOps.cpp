@@ -15,7 +15,8 @@ static LogicalResult verifyElement(Operation *op, ChannelType channel, int64_t e
                            << element;
 }
 
-/// A tile in registers, or a name for one in its slot: what it is in the channel's type, in whichever layout.
+/// A tile in registers, or a name of one in its slot: it has the shape of the channel's type, in
+/// any layout.
 static LogicalResult verifyTileOfSlot(Operation *op, StringRef name, RankedTensorType tile,
                                       ChannelType channel, int64_t element) {
   if (failed(verifyElement(op, channel, element)))
@@ -27,7 +28,7 @@ static LogicalResult verifyTileOfSlot(Operation *op, StringRef name, RankedTenso
                            << kept << ", got " << tile;
 }
 
-/// What is copied between a slot and memory is not converted on the way.
+/// Copies between a slot and memory do not convert.
 static LogicalResult verifyCopied(Operation *op, ChannelType channel, int64_t element,
                                   MemRefType memref) {
   if (failed(verifyElement(op, channel, element)))
@@ -188,7 +189,7 @@ LogicalResult HideOp::verify() {
   return success();
 }
 
-/// A slot that is read before it is full, or behind its release, gives anything.
+/// A read of a slot before it is full, or after its release, may give any value.
 Speculation::Speculatability HideOp::getSpeculatability() {
   return getChannel() ? Speculation::NotSpeculatable : Speculation::Speculatable;
 }

@@ -68,7 +68,8 @@ LogicalResult TensorAttr::verify(EmitError emitError, TensorRoleAttr role, Array
                                  int64_t alignment, int64_t strideMultiple) {
   StringRef name = role.getName();
   if (role.getAccess() == TensorAccess::Sum)
-    return emitError() << "sums of '" << name << "' are in the workspace, nobody hands them over";
+    return emitError() << "sums of '" << name
+                       << "' are in the workspace, and no launcher passes them";
   if (failed(verifyAlignment(emitError, name, alignment)))
     return failure();
   if (strideMultiple < 1)

@@ -24,7 +24,7 @@ LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
-  if (!elementType) // the parser has said what is wrong with it
+  if (!elementType) // the parser has reported it
     return failure();
   bool isOperand = getKind() == FragmentKind::Operand;
   if (isOperand && !elementType.isF16() && !elementType.isBF16())
@@ -55,12 +55,12 @@ int64_t FragmentAttr::getColumns(ArrayRef<int64_t> shape) const {
 }
 
 int64_t FragmentAttr::getNumRegisters(ArrayRef<int64_t> shape) const {
-  // 64 rows by N columns are N / 2 numbers of each of 128 threads.
+  // 64 rows by N columns are N / 2 numbers in each of 128 threads.
   int64_t numbers = getColumns(shape) / 2;
   switch (getKind()) {
   case FragmentKind::Accumulator:
     return numbers;
-  case FragmentKind::Operand: // two in a register
+  case FragmentKind::Operand: // two in one register
     return numbers / 2;
   case FragmentKind::Row: // two for each 8 columns
     return numbers / 2;
@@ -92,7 +92,7 @@ LogicalResult SwizzledAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
-  if (!elementType) // the parser has said what is wrong with it
+  if (!elementType) // the parser has reported it
     return failure();
   bool isHalf = elementType.isF16() || elementType.isBF16();
   if (isHalf && shape.size() == 2 && shape[0] % rowsOfGroup == 0 &&

@@ -1,7 +1,8 @@
 //===- TileOps.cpp - checks of what a task computes -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes follow from the tiles of the enclosing dash.items, so every message can name a number.
+// Shapes follow from the tiles of the enclosing dash.items, so every message can state a number.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Assembly.h"
@@ -97,7 +98,8 @@ void dash::printProduct(OpAsmPrinter &printer, Operation *, Type a, Type b, Type
   printer << "(" << a << ", " << b << ") -> " << result;
 }
 
-/// A factor whose columns are the product's rows or columns, so many a warpgroup.
+/// Checks a factor whose columns are the product's rows or columns. A warpgroup reads `columns` of
+/// them.
 static LogicalResult verifyPanels(MatmulOp op, StringRef name, RankedTensorType factor,
                                   int64_t columns) {
   auto layout = dyn_cast_or_null<SwizzledAttr>(factor.getEncoding());
@@ -109,7 +111,7 @@ static LogicalResult verifyPanels(MatmulOp op, StringRef name, RankedTensorType 
                           << ": lay it out in narrower panels";
 }
 
-/// What the instruction can multiply, of tiles that have layouts.
+/// Checks that the instruction can multiply tiles with these layouts.
 static LogicalResult verifyLayouts(MatmulOp op) {
   constexpr int64_t depthOfStep = 16, mostColumns = 256;
   RankedTensorType a = op.getA().getType(), b = op.getB().getType(), result = op.getType();
@@ -150,7 +152,7 @@ LogicalResult MatmulOp::verify() {
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "factors must have elements of one type, got " << a.getElementType()
                          << " and " << b.getElementType();
-  // As multiplied, that is, after transposing.
+  // The shapes as multiplied, that is, after transposing.
   SmallVector<int64_t> aShape(a.getShape()), bShape(b.getShape());
   if (getTransposeA())
     std::swap(aShape[0], aShape[1]);
@@ -173,8 +175,8 @@ LogicalResult MatmulOp::verify() {
 // SoftcapOp, DampOp, ProbabilityOp, RoundOp, ScoreGradientOp
 //===----------------------------------------------------------------------===//
 
-/// A tile of one task, transposed: a row for each row of the kv tile, a column for each of the q
-/// tile's.
+/// A tile of one task, transposed: one row for each row of the kv tile, one column for each row of
+/// the q tile.
 static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorType tile) {
   ItemsOp items = getItems(op);
   if (!items) // lowered to loops

@@ -14,7 +14,7 @@ using namespace mlir::dash;
 // WalkOp: text
 //===----------------------------------------------------------------------===//
 
-/// `init(%a0 = %a, ...) : type, ...`, the types given to arguments and operands alike.
+/// `init(%a0 = %a, ...) : type, ...`; the types are those of arguments and operands alike.
 static ParseResult parseInits(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &carried,
                               OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> inits;
@@ -117,7 +117,8 @@ YieldOp WalkOp::getYield() { return cast<YieldOp>(getBody().front().getTerminato
 // WalkOp, YieldOp: checks
 //===----------------------------------------------------------------------===//
 
-/// The body is a graph, because an op of a late stage may stand in front of what it reads: in time it comes behind.
+/// The body is a graph region, because an op of a late stage may stand before an op that it depends
+/// on: it runs later.
 static LogicalResult verifyOrder(WalkOp walk) {
   llvm::SmallDenseMap<Operation *, int64_t> times; // looked up only
   Block::OpListType &ops = walk.getBody().front().getOperations();
@@ -190,7 +191,7 @@ LogicalResult ReduceOp::verify() {
   return verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false);
 }
 
-/// Whoever rounds the sums has to know that they are none yet.
+/// The op that rounds the sums must know that they are not sums yet.
 static LogicalResult verifyApart(OrderedReduceOp op) {
   for (Operation *user : op.getTarget().getUsers())
     if (auto convert = dyn_cast<ConvertOp>(user);
@@ -240,7 +241,7 @@ LogicalResult OrderedReduceOp::verify() {
   if (failed(
           verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false)))
     return failure();
-  // What is proven is the order of these; any other turn or tile would not be in it.
+  // The proof is about these; another turn or tile would not be part of it.
   auto walk = (*this)->getParentOfType<WalkOp>();
   SmallVector<Value, 4> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
                                     items.getTurn()};

@@ -1,7 +1,8 @@
 //===- ConvertMemory.cpp - copies, the ordered add, and turns -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who does these is one thread: a producer's or a reducer's only one, or one that is chosen of a warpgroup.
+// One thread executes these ops: the only one of a producer or a reducer, or an elected one of a
+// warpgroup.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@ using namespace mlir::dash;
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Where a panel of a tile is, of the tile's coordinates: panels are a dimension of the tensor, or some of its columns each.
+/// The coordinates of a panel, from those of its tile: panels are a dimension of the tensor, or
+/// ranges of its columns.
 static SmallVector<Value> panelAt(PtxBuilder &b, TensorMapAttr map, SmallVector<Value> tile,
                                   int64_t panel) {
   if (map.fillsPanels())
@@ -108,7 +110,7 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
 // The ordered add
 //===----------------------------------------------------------------------===//
 
-/// An op on sums of tiles: those of queries, and with parts those of keys.
+/// An op on sums of tiles: those of queries and, with parts, those of keys.
 template <typename OpT> struct SumPattern : KernelPattern<OpT> {
   using KernelPattern<OpT>::KernelPattern;
   using typename KernelPattern<OpT>::Adaptor;
@@ -217,7 +219,7 @@ struct ConvertBulkStore : SumPattern<BulkStoreOp> {
   }
 
 private:
-  /// The slot of the turn, among as many for each tile as there are kv tiles, or parts.
+  /// The slot of the turn. Each tile has as many slots as there are kv tiles, or parts.
   Value contribution(PtxBuilder &b, BulkStoreOp op, Adaptor adaptor) const {
     Value turns = tensor(op).isKeyValue()
                       ? b.i64(kernel.numParts())
@@ -242,11 +244,11 @@ struct ConvertDelay : KernelPattern<DelayOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Warpgroups among themselves: barrier 1 + i says that the tensor core is warpgroup i's, and those behind them
-// are a warpgroup's own.
+// Between warpgroups: barrier 1 + i passes the tensor core to warpgroup i. Higher barriers are for
+// one warpgroup each.
 //===----------------------------------------------------------------------===//
 
-/// An op of a consumer that nothing comes of but a barrier.
+/// An op of a consumer that becomes a barrier only.
 template <typename OpT> struct BarrierPattern : KernelPattern<OpT> {
   using KernelPattern<OpT>::KernelPattern;
   using typename KernelPattern<OpT>::Adaptor;

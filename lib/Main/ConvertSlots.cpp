@@ -1,8 +1,8 @@
 //===- ConvertSlots.cpp - slots, their barriers and what lies in them -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A slot is its number; addresses are computed from it where they are needed, so that roles carry one counter
-// and no addresses.
+// A slot is a number. Addresses are computed from it where they are needed, so roles carry one
+// counter and no addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,8 @@ struct ConvertMbarrierWait : KernelPattern<MbarrierWaitOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     Value at = kernel.barrier(b, channelOf(op), op.getSide(), word(b, adaptor.getSlot()));
     Value phase = word(b, adaptor.getPhase());
-    // A slot never used is empty: its barrier counts the phase before the first as complete.
+    // A slot that was never used is empty: its barrier counts the phase before the first as
+    // complete.
     if (op.getSide() == BarrierSide::Empty)
       phase = b.bitXor(phase, b.i32(1));
     hopper::wait(b, at, phase);
@@ -118,7 +119,7 @@ struct ConvertReadIndices : KernelPattern<ReadIndicesOp> {
   }
 
 private:
-  /// Whether one load of 16 bytes brings all of them.
+  /// Whether one 16-byte load reads all of them.
   static bool areSideBySide(ChannelOp channel, unsigned first, unsigned count) {
     ArrayRef<int64_t> offsets = *channel.getOffsets(), strides = *channel.getStrides();
     bool result = count == 4 && offsets[first] % 16 == 0;
@@ -157,7 +158,8 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
   }
 };
 
-/// Where products overlap, a step needs all registers: the thread's place is read anew for what is done once an item.
+/// If products overlap, a step needs all registers. So work done once an item reads the thread's
+/// place again.
 static ThreadPlace placeOf(PtxBuilder &b, Operation *op, const ConsumerValues &consumer,
                            bool isOnceAnItem) {
   bool isFull = op->getParentOfType<WorkersOp>().getStructure() == WarpStructure::Overlapping;

@@ -1,7 +1,7 @@
 //===- ConvertTiles.cpp - products, and tiles element by element ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a warpgroup holds of a tile is said by the tile's layout, and by nothing here.
+// The tile's layout alone defines what a warpgroup holds of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,8 @@ struct ConvertMatmul : KernelPattern<MatmulOp> {
     if (!consumer)
       return rewriter.notifyMatchFailure(op, "only a consumer's warpgroup multiplies");
     if (!op.getAsync())
-      return rewriter.notifyMatchFailure(op, "wgmma is asynchronous: who waits must be said");
+      return rewriter.notifyMatchFailure(
+          op, "wgmma is asynchronous: make the product async, and wait for it");
     auto typeA = cast<RankedTensorType>(op.getA().getType());
     auto typeB = cast<RankedTensorType>(op.getB().getType());
     auto sums = cast<RankedTensorType>(op.getResult().getType());
@@ -95,8 +96,8 @@ struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
 // Element by element
 //===----------------------------------------------------------------------===//
 
-/// tanh x = 1 - 2 / (1 + e^2x): off by 2^-21 wherever x is, and what is off is multiplied by the cap. The instruction
-/// `tanh.approx` is off by 2^-11 (docs/kernels.md).
+/// tanh x = 1 - 2 / (1 + e^2x): the error is 2^-21 everywhere, and the cap multiplies it. The
+/// instruction `tanh.approx` has an error of 2^-11 (docs/kernels.md).
 struct ConvertSoftcap : KernelPattern<SoftcapOp> {
   using KernelPattern::KernelPattern;
 
@@ -164,8 +165,9 @@ struct ConvertHide : KernelPattern<HideOp> {
     if (kernel.isList() && !op.getSequence())
       return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");
     PtxBuilder b(op.getLoc(), rewriter);
-    // Few tiles have hidden elements: where the mask's edges are, and at the end of the kv rows. For the others' sake what
-    // only those need is read again where they are hidden: while all sums are in registers, there is none to keep it.
+    // Few tiles have hidden elements: those at the mask's edges, and at the end of the kv rows.
+    // Values that only these tiles need are read again there: while all sums are in registers, none
+    // is left to keep the values.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
     Value kvRows = kvRowsOf(b, op, adaptor), kvTile = word(b, adaptor.getKvTile());
@@ -187,24 +189,26 @@ struct ConvertHide : KernelPattern<HideOp> {
   }
 
 private:
-  /// Whether a number is not from 0 to `last`: one comparison, as an unsigned number.
+  /// Whether a number is outside 0 to `last`: one comparison of unsigned numbers.
   static Value isOutside(PtxBuilder &b, Value number, Value last) {
     return b.compare(arith::CmpIPredicate::ugt, number, last);
   }
 
-  /// Whether an edge of a band runs through the tile: it does not where rows - 1 <= lead <= width - (columns - 1).
+  /// Whether an edge of a band crosses the tile. It does not if rows - 1 <= lead <= width -
+  /// (columns - 1).
   static Value isOnEdge(PtxBuilder &b, HideOp op, Value lead, std::optional<int64_t> width) {
     int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
     if (!width)
       return b.below(lead, rows - 1);
     int64_t leads = *width - (columns - 1) - (rows - 1);
-    // Of a narrow band every tile is cut. A branch is there all the same: without one ptxas mixes comparisons with
-    // what products in flight read, and serializes them.
+    // A narrow band cuts every tile. The branch remains: without it, ptxas mixes comparisons with
+    // operands of products in flight, and serializes the products.
     return leads < 0 ? b.below(lead, LeadEdges::hidesNothing)
                      : isOutside(b, b.add(lead, 1 - rows), b.i32(leads));
   }
 
-  /// Whether an edge of the mask does: of a tile that has first columns only, their own.
+  /// Whether an edge of the mask crosses the tile; for a tile with first columns only, whether
+  /// theirs does.
   static Value isCutByEdge(PtxBuilder &b, HideOp op, const LeadEdges &edges, Value lead,
                            Value kvTile) {
     Value isOnBand = isOnEdge(b, op, lead, edges.width);
@@ -217,7 +221,7 @@ private:
     return b.choose(b.below(kvTile, firstTiles), isOnWide, isOnBand);
   }
 
-  /// The kv rows of all sequences, or of the one that is told: read once an item, where it is told.
+  /// The kv rows of all sequences, or of the current one; the latter is read once an item.
   Value kvRowsOf(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
     if (!kernel.isList())
       return kernel.kvRows;
@@ -243,8 +247,9 @@ private:
     return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
   }
 
-  /// Row j is hidden from column i iff i + lead < j or j < i + lead - width, and altogether past the end. The first rows
-  /// of a sequence may have a larger lead, and another width or none, which is the largest.
+  /// Row j is hidden from column i iff i + lead < j or j < i + lead - width; everything past the
+  /// end is hidden. The first rows of a sequence may have a larger lead, and another width or none;
+  /// none is the largest width.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
                                  ValueRange logs, Value lead, const LeadEdges &edges,
                                  Value rowsBefore, Value rowsHere) {
@@ -308,7 +313,7 @@ struct ConvertRound : KernelPattern<RoundOp> {
   }
 };
 
-/// The columns of a piece are registers that follow each other.
+/// The columns of a piece are consecutive registers.
 struct ConvertPiece : KernelPattern<PieceOp> {
   using KernelPattern::KernelPattern;
 
@@ -341,7 +346,7 @@ struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
   }
 };
 
-/// Sums start from one number.
+/// Sums start from one constant.
 struct ConvertConstant : KernelPattern<arith::ConstantOp> {
   using KernelPattern::KernelPattern;
 

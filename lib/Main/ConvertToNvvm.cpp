@@ -86,7 +86,7 @@ private:
         }
       for (Type type : op->getResultTypes())
         if (isa<RankedTensorType>(type) && !fragmentOf(type) && !swizzledOf(type)) {
-          op->emitError() << "gives a tile that nobody holds, " << type
+          op->emitError() << "gives a tile without a layout, " << type
                           << "; run --dash-distribute-tiles first";
           return WalkResult::interrupt();
         }

@@ -1,4 +1,4 @@
-//===- AssignRoles.cpp - who loads, who multiplies, who adds --------------===//
+//===- AssignRoles.cpp - split items among loading, multiplying and adding roles -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes the roles of a problem once it is known who does what, and what crosses: RoleCut says that.

@@ -1,4 +1,4 @@
-//===- RoleCut.h - which role does what, and what crosses -------*- C++ -*-===//
+//===- RoleCut.h - the role of each op, and what crosses --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PIPELINE_ROLECUT_H
 #define DASH_LIB_PIPELINE_ROLECUT_H
@@ -10,8 +10,8 @@
 
 namespace mlir::dash {
 
-/// Who does an op. The order is that of roles in a worker. Shared is what is cheap enough for all:
-/// numbers that tiles are found by.
+/// The role that does an op, in the order of roles in a worker. Shared ops are cheap enough for
+/// every role: numbers that locate tiles.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
 
 /// What a slot says, beside its tiles, to a consumer, which does not read the order.
@@ -37,12 +37,12 @@ struct RoleCut {
     return it == roles.end() ? Role::Shared : it->second;
   }
 
-  /// Warps that multiply: a warpgroup for each 64 rows of a kv tile.
+  /// Warps that multiply: one warpgroup for each 64 rows of a kv tile.
   int64_t getComputeWarps() {
     return warpsOfWarpgroup * (items.getTiles().getKv() / FragmentAttr::rowsOfWarpgroup);
   }
 
-  /// Into how many pieces a tile of an item is cut to leave through the slots of this one.
+  /// The number of pieces into which a tile of an item is cut to leave through these slots.
   static int64_t countPieces(Value tile, const Slot &slot) {
     auto rowsOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(0); };
     return rowsOf(tile) / rowsOf(slot.tiles.front());
@@ -52,13 +52,12 @@ struct RoleCut {
   WalkOp walk;
   WarpStructure structure = WarpStructure::Alternating;
   SmallVector<Slot> slots;
-  const Slot *sums =
-      nullptr; ///< through which an item's own sums leave, if they are added and not stored
+  const Slot *sums = nullptr; ///< carries an item's own sums if they are added, not stored
   llvm::MapVector<Operation *, Role> roles;
 };
 
-/// Says who does what in the items, in which structure (the one that is asked for, or that fits), and what has to
-/// cross; an error if they have no form that roles can take.
+/// Decides which role does each op of the items, in which structure (the requested one, or one that
+/// fits), and which values cross. An error if roles cannot take their form.
 LogicalResult cutRoles(ItemsOp items, StructureChoice structure, const TargetDescription &target,
                        RoleCut &cut);
 

@@ -270,8 +270,8 @@ LogicalResult ProtocolRun::checkTurn(Process &process, const Instruction &instru
   bool isFirst = counters[tile].value == 0;
   if (isFirst == instruction.is(SumAction::Store))
     return success();
-  return instruction.op->emitError() << (isFirst ? "adds in the first turn of a chain, to what "
-                                                   "nobody has stored"
+  return instruction.op->emitError() << (isFirst ? "adds in the first turn of a chain, to sums "
+                                                   "without a store"
                                                  : "stores over what turns before have added");
 }
 

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Of all processes; a list takes a thousandth.
+/// The limit for all processes; a list takes a thousandth of it.
 static constexpr int64_t mostSteps = 1 << 22;
 
 ProtocolRun::ProtocolRun(WorkersOp workers, ArrayRef<RoleProgram> programs, WorkerList list,
@@ -83,7 +83,7 @@ ProtocolRun::Outcome ProtocolRun::step(size_t number) {
   return outcome;
 }
 
-/// What others see, and the list.
+/// Executes instructions that others can observe, and those that read the list.
 ProtocolRun::Outcome ProtocolRun::act(Process &process, const Instruction &instruction,
                                       size_t number) {
   switch (instruction.opcode) {
@@ -103,7 +103,7 @@ ProtocolRun::Outcome ProtocolRun::act(Process &process, const Instruction &instr
 // Numbers and the list
 //===----------------------------------------------------------------------===//
 
-/// Whether the instruction was one of numbers or jumps, and is done.
+/// Executes an instruction on numbers, or a jump; false for other instructions.
 bool ProtocolRun::compute(Process &process, const Instruction &instruction) {
   auto &registers = process.registers;
   auto in = [&](unsigned i) -> uint64_t { return registers[instruction.in[i]]; };
@@ -127,7 +127,7 @@ bool ProtocolRun::compute(Process &process, const Instruction &instruction) {
   case Opcode::Compare:
     return give(arith::applyCmpPredicate(cast<arith::CmpIOp>(instruction.op).getPredicate(),
                                          APInt(64, in(0)), APInt(64, in(1))));
-  case Opcode::Copy: { // all at once: a loop may exchange what it carries
+  case Opcode::Copy: { // all at once: a loop may exchange the values it carries
     SmallVector<int64_t, 8> values;
     for (unsigned source : instruction.in)
       values.push_back(registers[source]);
@@ -257,7 +257,7 @@ LogicalResult ProtocolRun::checkLeaving() {
   return success();
 }
 
-/// Nothing is under way, and the next worker finds barriers as this one did.
+/// Nothing is in flight, and the next worker finds the barriers as this one did.
 LogicalResult ProtocolRun::checkEnd() {
   for (const Process &process : processes)
     if (process.unfinished > 0 || !process.openCopies.empty() || !process.products.empty()) {

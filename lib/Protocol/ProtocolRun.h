@@ -10,9 +10,10 @@
 
 namespace mlir::dash {
 
-/// A worker's list, by the steps of its items. Items 2i and 2i + 1 are the parts of kv tile i, of which a list of odd length
-/// has only one; four items are of one sequence; an even number of steps is walked in two rounds, a head each. Whoever visits a q
-/// tile has the turn behind all items before it that do.
+/// A worker's list, given by the number of steps of its items. Items 2i and 2i + 1 are the parts of
+/// kv tile i; the last kv tile of a list of odd length has one part. Four items belong to one
+/// sequence. An even number of steps is walked in two rounds, one head each. An item's turn at a q
+/// tile follows the turns of all earlier items that visit it.
 struct WorkerList {
   ArrayRef<int64_t> steps;
 
@@ -28,10 +29,11 @@ struct WorkerList {
   }
 };
 
-/// In which order processes move. It changes nothing that a right protocol does, so that a difference is a fault of this model.
+/// The order in which processes move. It does not affect a correct protocol, so a difference shows
+/// a fault of this model.
 struct Moves {
   size_t first;   ///< the process that moves first
-  bool isPatient; ///< each goes as far as it can, else an instruction at a time
+  bool isPatient; ///< each goes as far as it can; otherwise one instruction at a time
 };
 
 /// One run of all roles over a list.
@@ -39,19 +41,19 @@ class ProtocolRun {
 public:
   ProtocolRun(WorkersOp workers, ArrayRef<RoleProgram> programs, WorkerList list, Moves moves);
 
-  /// Fails, with an error at the op, at the first thing that is wrong.
+  /// Fails, with an error at the op, at the first violation.
   LogicalResult run();
 
 private:
-  /// What a product or a copy reads while it is under way.
+  /// What a product or a copy reads while it is in flight.
   struct Read {
     SlotPart *part;
     Operation *op;
   };
   using Group = SmallVector<Read, 4>;
-  using TileKey =
-      std::pair<Value,
-                std::pair<int64_t, std::pair<int64_t, int64_t>>>; // of sums: sequence, head, tile
+  using TileKey = std::pair<Value,
+                            // tile of sums: sequence, head, tile
+                            std::pair<int64_t, std::pair<int64_t, int64_t>>>;
 
   /// A warpgroup of a consumer, a warp of a reducer, or the one thread of a producer.
   struct Process {
@@ -62,14 +64,15 @@ private:
     size_t at = 0;
     SmallVector<Group> products{}, copies{}; ///< oldest first
     Group openProduct{}, openCopies{};
-    size_t unfinished = 0; ///< groups of copies, those under way and those that have only been read
+    /// groups of copies in flight; groups that have read but are not complete
+    size_t unfinished = 0;
     std::optional<TileKey> turn{};
 
     bool isDone() const { return at == program->code.size(); }
   };
   enum class Outcome { Ran, Waits, Wrong };
 
-  /// The tensor core, as the warpgroup before gives it.
+  /// The tensor core as the previous warpgroup passes it on.
   struct Handover {
     Event given, taken;
     Clock clock;
@@ -80,7 +83,7 @@ private:
     Clock clock;
   };
 
-  /// A tile that leaves for a tensor.
+  /// A tile that leaves to a tensor.
   struct Leaving {
     Operation *op;
     SmallVector<int64_t, 4>
@@ -127,11 +130,13 @@ private:
   unsigned warpgroups = 1;
   int64_t stepsLeft;
   TileOrigins origins;
-  std::vector<std::vector<SlotPart>> parts;        ///< of each channel: slots, elements, warpgroups
-  std::vector<std::vector<PhaseBarrier>> barriers; ///< of each channel: slots, sides
-  std::vector<std::vector<int64_t>> indices;       ///< of each channel: slots, indices
-  Clock engine;                                    ///< how many copies have come for each channel
-  SmallVector<Handover> handovers;                 ///< to each warpgroup
+  /// for each channel: slots, elements, warpgroups
+  std::vector<std::vector<SlotPart>> parts;
+  std::vector<std::vector<PhaseBarrier>> barriers; ///< for each channel: slots, sides
+  std::vector<std::vector<int64_t>> indices;       ///< for each channel: slots, indices
+  /// the number of completed copies of each channel
+  Clock engine;
+  SmallVector<Handover> handovers; ///< to each warpgroup
   llvm::MapVector<TileKey, Counter> counters;
   llvm::MapVector<TileKey, Leaving> leaving;
 };

@@ -1,8 +1,9 @@
 //===- ProtocolTiles.cpp - tiles that belong together ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each role finds its tiles by itself: who loads Q, who adds to dQ and who is told what to do read the order apart. What a
-// slot holds says which tile of memory it is, and whoever computes with two of them sees whether they agree.
+// Each role finds its tiles by itself: the roles that load Q, add to dQ, or receive headers read
+// the order separately. The contents of a slot state their tile of memory, so a role that computes
+// with two tiles checks that they agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// What is in a slot, for one role: warpgroups may have written it together.
+/// The contents of a slot as one role sees them: several warpgroups may have written it.
 FailureOr<TileOrigin> ProtocolRun::originIn(Process &process, const Instruction &instruction) {
   TileOrigin origin;
   for (const SlotPart &part : partsOf(process, *instruction.place))
@@ -20,7 +21,7 @@ FailureOr<TileOrigin> ProtocolRun::originIn(Process &process, const Instruction 
   return origin;
 }
 
-/// Into a slot, and out of one: to registers, to a product, or to memory.
+/// Follows a tile into a slot, or out of one: to registers, to a product, or to memory.
 LogicalResult ProtocolRun::followTile(Process &process, const Instruction &instruction) {
   auto inMemory = [&] {
     auto number = [&](unsigned i) { return process.registers[instruction.memory[i]]; };

@@ -1,8 +1,9 @@
 //===- SlotMemory.h - shared memory in which order is asked for -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether an access is right must not depend on who happens to be faster in one run. So nobody asks which access came
-// first, but whether one is ordered before the other: agents have vector clocks, barriers carry them on.
+// Whether an access is correct must not depend on the speed of the roles in one run. So the check
+// does not ask which access came first, but whether one is ordered before the other: agents have
+// vector clocks, and barriers pass them on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,9 @@
 
 namespace mlir::dash {
 
-/// Up to which of its times an agent is known to have come, of each agent. Agents are processes, and the copy engine: one for
-/// each channel, because its copies are known only to who has waited for the channel's slots.
+/// For each agent, the latest of its times that is known to have passed. Agents are processes and
+/// the copy engine. The engine has one clock for each channel, because only an agent that waited
+/// for the channel's slots knows of its copies.
 class Clock {
 public:
   explicit Clock(size_t agents = 0) : times(agents) {}
@@ -34,7 +36,7 @@ private:
   SmallVector<int64_t, 16> times;
 };
 
-/// An op of an agent, at its time.
+/// An op of an agent, with its time.
 struct Event {
   Operation *op = nullptr;
   size_t agent = 0;
@@ -49,7 +51,7 @@ public:
   PhaseBarrier(int64_t arrivals, const Clock &nothing)
       : arrivals(arrivals), pending(arrivals), gathered(nothing), last(nothing), before(nothing) {}
 
-  /// Arrivals, of an agent that knows `clock`.
+  /// Arrivals by an agent that knows `clock`.
   LogicalResult arrive(Operation *op, int64_t number, const Clock &clock);
   void expect(int64_t more) { bytes += more; }
   /// Bytes that a copy brings.
@@ -57,33 +59,34 @@ public:
 
   int64_t getComplete() const { return complete; }
   bool isUntouched() const { return pending == arrivals && bytes == 0; }
-  /// An event learns that so many phases are complete. A parity tells a phase from the one before only, so its agent must
-  /// have known that one, and the next must not complete before it has looked.
+  /// An event learns that `phases` phases are complete. A parity only distinguishes a phase from
+  /// the one before. So the agent must have known that one, and the next phase must not complete
+  /// before it has looked.
   LogicalResult see(const Event &event, int64_t phases, Clock &clock);
 
 private:
   LogicalResult settle(Operation *op);
 
   int64_t arrivals, pending, bytes = 0, complete = 0;
-  Clock gathered, last, before; ///< of the phase at hand, and of the two that are complete
-  int64_t seen = 0;             ///< how many phases the waiters below have seen complete
+  Clock gathered, last, before; ///< of the current phase, and of the last two complete ones
+  int64_t seen = 0;             ///< the number of phases that the waiters below have seen complete
   SmallVector<Event> waiters;
 };
 
-/// What there is to know about bytes that are always written together.
+/// The state of bytes that are always written together.
 struct SlotPart {
   Event writer;
-  int64_t use = -1;                    ///< of the channel, that they are of
+  int64_t use = -1;                    ///< the use of the channel that they belong to
   int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
   std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
   bool hasLeft = false;                ///< the piece: a copy has taken it
   bool isAdded = false;                ///< by a reducer, or stored apart from all sums
   bool isKept = false;                 ///< by a reducer, for tests
-  SmallVector<Event> readers;          ///< the last of each agent
+  SmallVector<Event> readers;          ///< the last reader of each agent
   SmallVector<Operation *> underWay{}; ///< copies and products that still read
 };
 
-/// A slot's element for somebody who reads or writes it.
+/// A slot's element, for an agent that reads or writes it.
 struct SlotElement {
   ChannelOp channel;
   int64_t use;

@@ -16,7 +16,7 @@ LogicalResult dash::verifySums(Operation *op, const HeldSlots &state) {
     auto next = dyn_cast<MatmulOp>(op);
     if (next && next.getAccumulate() == operand.get() && state.isInFlight(product))
       continue;
-    auto diagnostic = op->emitError("uses sums of a product that nobody has waited for: use the "
+    auto diagnostic = op->emitError("uses sums of a product in flight: use the "
                                     "results of its 'dash.wgmma_wait'");
     return diagnostic.attachNote(product.getLoc()) << "this product";
   }

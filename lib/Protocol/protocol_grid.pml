@@ -1,6 +1,7 @@
-/* ---- Several workers that are reduced to takes and gives, on an order ("order.pml"), with -DGRID: lib/Protocol/protocol_grid.pml.
-   RESIDENT blocks run at one time. Which comes next of those that wait is open; one whose worker ends makes room. A block runs the worker
-   whose ticket it draws when it has begun, or, with -DOWN_INDEX, the worker of its own index. ---- */
+/* ---- Several workers, reduced to takes and gives of turns, on an order ("order.pml"), with -DGRID
+   (lib/Protocol/protocol_grid.pml). RESIDENT blocks run at a time. Any waiting block may start next,
+   when the worker of another block has ended. A block runs the worker whose ticket it draws when it
+   starts; with -DOWN_INDEX, the worker of its own index. ---- */
 
 #include "order.pml"
 
@@ -79,7 +80,8 @@ proctype warp(byte worker; byte w) {
   od
 }
 
-/* Behind a launch all chains are complete, and the next one finds the counters and the tickets as this one did. */
+/* After a launch, all chains are complete, and the next launch finds the same counters and tickets
+   as this one. */
 proctype launches() {
   do
   :: d_step {

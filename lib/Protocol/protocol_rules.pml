@@ -7,7 +7,7 @@
 #define STEPS 4
 #endif
 
-/* An assertion is called by what would be wrong: these are always 0. */
+/* An assertion is named after the mistake that it finds: these are always 0. */
 hidden byte more_arrivals_than_expected, read_before_full, overwritten_before_empty, copied_twice_at_once, negative_use,
   read_outside_of_list, turn_of_another_step, add_without_its_turn, store_over_sums_or_add_to_none, add_before_sums,
   turn_given_before_sums, turn_given_untaken, tensor_core_given_twice, stuck_before_its_turn, stuck_in_its_turn,
@@ -17,8 +17,9 @@ hidden byte more_arrivals_than_expected, read_before_full, overwritten_before_em
 #define SEQUENCES 1
 #endif
 
-/* A list: items of one sequence behind those of another. An even number of steps is walked in two rounds, a head each. Behind its steps an
-   item of several parts adds PIECES pieces to each of SUMS sums of its kv tile; items 2i and 2i + 1 are parts of tile i. */
+/* A list: items of one sequence, then those of the next. An even number of steps is walked in two
+   rounds, one head each. After its steps, an item with several parts adds PIECES pieces to each of
+   SUMS sums of its kv tile; items 2i and 2i + 1 are the parts of tile i. */
 byte steps[ITEMS], total;
 #define ROUNDS(i) ((steps[i] > 0 && steps[i] % 2 == 0) -> 2 : 1)
 #define VISITS(i) (steps[i] / ROUNDS(i))
@@ -26,8 +27,9 @@ byte steps[ITEMS], total;
 #define SEQUENCE(i) ((i) * SEQUENCES / ITEMS)
 #define KV_TILE(i) (SUMS > 0 -> (i) / 2 : (i))
 
-/* Tiles of sums: those of dQ (sum 0) by sequence, head and q tile, and those of parts by sequence and piece. Turns before the worker's
-   first, and behind its last, are there or not; between two, always. */
+/* Tiles of sums: those of dQ (sum 0) by sequence, head and q tile, and those of parts by sequence
+   and piece. Turns before the worker's first, and after its last, may or may not exist; between two
+   of its own, there always is one. */
 #define OF_SEQUENCE (2 * STEPS)
 #define KV_TILES ((ITEMS + 1) / 2)
 #define OF_STEPS (SEQUENCES * OF_SEQUENCE)
@@ -40,21 +42,21 @@ byte steps[ITEMS], total;
 #define BEFORE(t) (((t) < OF_STEPS -> Q_OF(t) : KV_OF(t)) & 1)
 #define BEHIND(t) (((t) < OF_STEPS -> (Q_OF(t) >> 1) ^ HEAD_OF(t) : KV_OF(t)) & 1)
 
-/* Barrier 2s is that of slot s when it is full, 2s + 1 when it is empty. */
+/* Barrier 2s is for full of slot s, barrier 2s + 1 for empty. */
 bit parity[2 * SLOTS];
 byte pending[2 * SLOTS];
 int bytes[2 * SLOTS];
-int flying[SLOTS];    /* bytes that copies bring */
+int flying[SLOTS];    /* bytes of copies in flight */
 byte cell[CELLS];     /* 0, or 1 + the use that was written */
-byte reading[CELLS];  /* products and copies under way */
+byte reading[CELLS];  /* products and copies in flight */
 hidden byte arrivals[2 * SLOTS];
 #define OUTPUT 64     /* + a use: results on their way out */
-#define COPYING 128   /* + a use: its copy is under way */
+#define COPYING 128   /* + a use: its copy is in flight */
 
 bit given[WARPGROUPS]; /* the tensor core */
 
 byte counter[TILES];
-byte landed[TILES];  /* contributions that are in memory */
+byte landed[TILES];  /* contributions in memory */
 byte finished;
 hidden byte k, i, h, q, n, place, x, y, found_sum, found_turn;
 hidden byte found_end, found_last;
@@ -75,7 +77,7 @@ inline expect(b, number) {
   arrive(b, 1)
 }
 
-/* Copies of a slot land together: a reader that does not wait would find either of them missing. */
+/* Copies of a slot land together: a reader that does not wait would miss either of them. */
 inline copy(s, number, first, count, use) {
   put(first, count, use);
   k = first;
@@ -101,8 +103,8 @@ inline land(s, first, count) {
   settle(2 * (s))
 }
 
-/* A slot that was never used is empty: the phase before the first counts as complete. Nobody sees that a copy has landed but who
-   waits for it, so it is enough that it lands then; with -DLANDING it lands at any time. */
+/* A slot that was never used is empty: the phase before the first counts as complete. Only a process
+   that waits for a copy sees that it has landed, so it lands then; with -DLANDING at any time. */
 #define EMPTY(s, phase) (parity[2 * (s) + 1] == (phase))
 #ifdef LANDING
 #define FULL(s, phase) (parity[2 * (s)] != (phase))
@@ -151,7 +153,7 @@ inline commit(queue, groups) {
   queue!0,0;
   groups++
 }
-/* Waits until no more than so many groups are under way. */
+/* Waits until at most this many groups are in flight. */
 inline finish(queue, groups, most) {
   do
   :: groups > most ->
@@ -173,7 +175,7 @@ inline finish(queue, groups, most) {
 #define ADDS(k, t) ((t) < OF_STEPS -> SEQUENCE(k) == (t) / OF_SEQUENCE && HEAD_OF(t) < ROUNDS(k) && Q_OF(t) < VISITS(k) : \
   SEQUENCE(k) == ((t) - OF_STEPS) / (KV_TILES * PIECES) % SEQUENCES && KV_TILE(k) == KV_OF(t))
 
-/* The turn of an item at a tile, whether it is the worker's last there, and the last of the chain. */
+/* The turn of an item at a tile, whether it is the worker's last there, and the chain's last. */
 inline find_turn(item) {
   found_turn = BEFORE(place);
   found_end = 1;
@@ -200,7 +202,7 @@ inline find_part(item) {
   place = TILE(1, SEQUENCE(item), 0, KV_TILE(item) * PIECES);
   find_turn(item)
 }
-/* Sum, head, tile and turn of a step, or of a piece behind an item's steps. */
+/* Sum, head, tile and turn of a step, or of a piece after an item's steps. */
 inline find_step(step) {
   i = 0;
   n = step;
@@ -229,8 +231,8 @@ byte next[WARPS];
 bit holds[WARPS];
 #define AT(v) (v)
 
-/* The turns of other workers. Nobody sees one but who waits for it, so it is enough that it is given then, or refused, for as long
-   as anybody can still move. */
+/* The turns of other workers. Only a process that waits for a turn sees it, so it is given at that
+   time, or refused as long as any process can still move. */
 bit refused[WARPS];
 #define COMES(t, turn) (counter[t] == (turn) || (counter[t] + 1 == (turn) && (counter[t] + BEFORE(t)) % 2 == 1))
 
@@ -242,7 +244,8 @@ inline take(w, sum, sequence, head, tile, turn) {
   landed[place] = landed[place] + turn - counter[place];
   counter[place] = turn
 }
-/* An add, or a store in a chain's first turn. Its sums land when the add is waited for: earlier, they would be less wrong. */
+/* An add, or a store in a chain's first turn. Its sums land when the add is waited for: the latest
+   time is the worst case. */
 inline add(w, sum, sequence, head, tile, stores, queue) {
   assert(holds[w] || add_without_its_turn);
   place = TILE(sum, sequence, head, tile);
@@ -261,7 +264,7 @@ inline land_sums(queue, groups, most) {
   :: else -> break
   od
 }
-/* Another worker's add may begin at once, and its turn behind the worker's last is given at once. */
+/* Another worker's add may begin at once, and its turn after the worker's last is given at once. */
 inline give(w, sum, sequence, head, tile, last) {
   assert(holds[w] || turn_given_untaken);
   assert(EACH_WARP(MAY_GIVE) || unlike_reduced_worker);
@@ -275,7 +278,8 @@ inline give(w, sum, sequence, head, tile, last) {
   next[w] = next[w] + WARPS
 }
 
-/* Nobody can move: then turns are refused to whoever waits for one, and whoever holds one may not give it by the reduced worker. */
+/* No process can move: then turns are refused to processes that wait for one, and a process that
+   holds one may not give it by the reduced worker. */
 byte refusals;
 proctype others() {
   byte w;
@@ -298,7 +302,7 @@ end:
   od
 }
 
-/* The next launch finds what this one has found. */
+/* The next launch finds the same state as this one. */
 inline done() {
   finished++;
   if
@@ -347,7 +351,7 @@ inline begin_model() {
   :: else -> break
   od
 }
-/* ITEMS items of STEPS steps, or, with ANY, all lists of so many items with at most so many steps. */
+/* ITEMS items of STEPS steps; with ANY, all lists of ITEMS items with at most STEPS steps. */
 inline choose_list(item, count) {
   do
   :: item < ITEMS ->

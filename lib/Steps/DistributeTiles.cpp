@@ -1,9 +1,9 @@
 //===- DistributeTiles.cpp - who holds which element of a tile ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile in a consumer is in a slot or in registers, and its type and what made it say which: nothing is searched
-// for. What lies in a slot follows from who put it there, and everything behind the slot names the same layout, up
-// to the function's `dash.convert`.
+// A consumer's tile is in a slot or in registers. Its type and its defining op decide the layout;
+// nothing is searched for. The role that fills a slot decides the layout of its contents. Every op
+// after the slot uses the same layout, up to the function's `dash.convert`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The tile with a layout; null, and an error at `loc`, if it cannot have it.
+/// The tile with a layout; null, with an error at `loc`, if it cannot have it.
 static RankedTensorType withLayout(Location loc, RankedTensorType tile,
                                    VerifiableTensorEncoding layout) {
   if (failed(layout.verifyEncoding(tile.getShape(), tile.getElementType(),
@@ -33,13 +33,13 @@ static RankedTensorType withLayout(Location loc, RankedTensorType tile,
   return RankedTensorType::get(tile.getShape(), tile.getElementType(), layout);
 }
 
-/// Sums are split by rows where each warpgroup can have 64, else by columns.
+/// Sums are split by rows if each warpgroup gets 64, else by columns.
 static bool isSplitByColumns(RankedTensorType sums, int64_t warpgroups) {
   return sums.getDimSize(0) != FragmentAttr::rowsOfWarpgroup * warpgroups;
 }
 
-/// A tile in the registers of a role;
-/// rounded tiles are factors of products whose result has as many rows.
+/// The layout of a tile in a role's registers. Rounded tiles are factors of products whose results
+/// have as many rows.
 static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp role) {
   int64_t warpgroups = role.getNumWarpgroups();
   FragmentKind kind = tile.getRank() == 1             ? FragmentKind::Row
@@ -52,8 +52,8 @@ static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp 
                                       warpgroups));
 }
 
-/// How many columns of an element of a channel each warpgroup reads at once, of products that read it by columns: they decide
-/// how wide its panels can be.
+/// How many columns of a channel's element each warpgroup reads at once, for products that read it
+/// by columns. This limits the width of its panels.
 static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
   SmallVector<int64_t> parts;
   for (RoleOp role : channel->getParentOfType<WorkersOp>().getRoles())
@@ -72,14 +72,15 @@ static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
   return parts;
 }
 
-/// A tile in a slot: factors of products as the copy engine writes them, sums as those that put them hold them.
+/// The layout of a tile in a slot: factors as the copy engine writes them, sums as the putting role
+/// holds them.
 static RankedTensorType inSlot(ChannelOp channel, unsigned element, RankedTensorType tile) {
   if (tile.getRank() == 1)
     return tile;
   if (!tile.getElementType().isF32()) {
     MLIRContext *context = channel.getContext();
     SwizzledAttr layout = widestPanels(context, tile.getDimSize(1), partsRead(channel, element));
-    // Where none fit, what verifies the tile or its products says so of the narrowest.
+    // If none fits, the verifier of the tile or of its products reports the narrowest.
     return withLayout(channel.getLoc(), tile,
                       layout ? layout : SwizzledAttr::get(context, /*bytes=*/32));
   }
@@ -124,7 +125,7 @@ private:
     return success();
   }
 
-  /// A value that the role makes gets its layout.
+  /// Gives a value of the role its layout.
   LogicalResult hold(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     if (!tile || tile.getEncoding())
@@ -137,8 +138,8 @@ private:
     return success();
   }
 
-  /// Only products read slots; everybody else has what they need in registers. A constant of the function becomes one
-  /// of the role.
+  /// Only products read slots; every other op needs its operands in registers. A constant of the
+  /// function becomes one of the role.
   LogicalResult takeIn(Operation *op, OpOperand &operand) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
@@ -162,7 +163,7 @@ private:
     return success();
   }
 
-  /// What its channel says, which has its layouts already.
+  /// The type in its channel, which already has its layouts.
   static RankedTensorType elementOf(Value value) {
     SlotAccess named = *findNamed(value);
     auto channel = cast<ChannelType>(named.slot.channel.getType());
@@ -176,7 +177,7 @@ private:
   }
 
   RoleOp role;
-  OpBuilder b;                                        // at the role's begin
+  OpBuilder b;                                        // at the start of the role
   llvm::DenseMap<Operation *, Operation *> constants; // looked up only
 };
 
@@ -214,7 +215,8 @@ private:
     return success();
   }
 
-  /// A reducer's tiles lie in slots, and in memory, as their channel says; so do the sums that are converted.
+  /// A reducer's tiles have their channel's layouts, in slots and in memory. So do the sums that
+  /// are converted.
   static LogicalResult followChannels(RoleOp role) {
     role.walk([](WaitOp wait) {
       for (auto [tile, type] : llvm::zip(wait.getTiles(), wait.getChannel().getType().getTiles()))

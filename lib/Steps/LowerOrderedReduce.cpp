@@ -1,21 +1,22 @@
 //===- LowerOrderedReduce.cpp - adds to memory, in turns and in no order --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ordered add. Everything about it is done by one thread, because groups of copies belong to a thread:
+// The ordered add. One thread does all of it, because groups of copies belong to a thread:
 //
 //   1. wait until the tile's counter is the turn (acquire), then for the slot to be full;
 //   2. a proxy fence, then the add; the first turn stores, so nothing needs to be zero before;
-//   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn. Completion brings
-//      a proxy fence of its own, so none stands behind it;
-//   4. the counter goes up (release); the last turn sets it back to 0, or tells that the sum is complete.
+//   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn.
+//      Completion brings its own proxy fence, so none follows it;
+//   4. the counter goes up (release); the last turn resets it to 0, or signals that the sum is
+//      complete.
 //
-// A warp never waits for a turn while an add of its own is unreleased: that would be a cycle that no
-// verifier of schedules sees. So each warp finishes one tile before it looks at the next.
+// A warp never waits for a turn while its own add is unreleased: that could form a cycle that no
+// verifier of schedules sees. So each warp finishes one tile before the next.
 //
-// A contribution that is kept apart is stored in a place of its own, and waits for nobody but its slot.
+// A contribution that is kept apart has a separate place, and waits only for its slot.
 //
-// Sums are what L2 evicts last: the next turn adds to them, and the conversion reads them, while all else that a kernel moves is
-// read or written once, or soon again.
+// L2 should evict sums last: the next turn adds to them, and the conversion reads them. Everything
+// else that a kernel moves is used once, or again soon.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +52,7 @@ struct LowerOrderedReduce : public dash::impl::LowerOrderedReduceBase<LowerOrder
   }
 
 private:
-  /// A slot that a reducer adds: where it is waited for and where it is released, in the block of the add.
+  /// A slot that a reducer adds: its wait and its release, in the block of the add.
   struct Slot {
     WaitOp wait;
     ReleaseOp release;
@@ -64,7 +65,7 @@ private:
     SmallVector<ReduceOp> unordered;
     role.walk([&](OrderedReduceOp op) { ordered.push_back(op); });
     role.walk([&](ReduceOp op) { unordered.push_back(op); });
-    bool waitsAtEnd = !unordered.empty(); // nobody reads the sums before the kernel's end
+    bool waitsAtEnd = !unordered.empty(); // nothing reads the sums before the kernel's end
     for (OrderedReduceOp op : ordered) {
       waitsAtEnd |= op.getApart();
       if (failed(lower(op)))
@@ -105,7 +106,7 @@ private:
     return RingOp::create(b, index, index, wait.getChannel(), wait.getUse()).getSlot();
   }
 
-  /// The pieces of a tile lie one behind the other.
+  /// The pieces of a tile are contiguous.
   static Value tileOf(ImplicitLocOpBuilder &b, OrderedReduceOp op) {
     std::optional<int64_t> piece = op.getPiece();
     if (!piece)

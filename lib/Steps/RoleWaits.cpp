@@ -1,9 +1,10 @@
 //===- RoleWaits.cpp - every wait, fence and arrival of a role as an op ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products are issued where they stand, and waited for where their sums, or the slots that they read, are needed
-// next: what overlaps follows from the order of the ops. No product is in flight where a branch or a loop begins or
-// ends: around it nothing would say whose registers its sums are.
+// Products are issued where they stand. Waits for them stand where the next op needs their sums, or
+// the slots they read: the order of the ops determines what overlaps. No product is in flight at
+// the start or end of a branch or loop, because there nothing would say whose registers its sums
+// are in.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ public:
   LogicalResult insert() {
     if (failed(lower(role.getBody())))
       return failure();
-    if (copiesOut) { // who reads what was copied comes behind the worker's end
+    if (copiesOut) { // the readers of the copies come after the worker's end
       b.setInsertionPointToEnd(&role.getBody().back());
       NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/UnitAttr());
     }
@@ -63,7 +64,7 @@ private:
     return success();
   }
 
-  /// What leaves on one of the ways behind it: through a branch, or around a loop.
+  /// Merges what leaves on each path: through a branch, or around a loop.
   LogicalResult lowerRegions(Operation *op) {
     if (isa<scf::ForOp>(op))
       results.enterLoop(op);
@@ -124,7 +125,8 @@ private:
     RingOp ring = ringOf(op.getChannel(), op.getUse());
     MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase(),
                            /*borrows=*/false);
-    // Rows and indices at once: loads wait for hundreds of cycles behind the products that are issued next.
+    // Reads rows and indices at once: behind the products that are issued next, loads would wait
+    // for hundreds of cycles.
     readTiles(op.getTiles(), op.getChannel(), ring);
     readIndices(op, ring);
     op.erase();
@@ -142,7 +144,8 @@ private:
         readAgain(hide, read);
   }
 
-  /// A consumer has no registers to keep where a tile is until one is cut: the slot is held, and tells it again.
+  /// A consumer has no registers to keep a tile's position until a tile is cut. So it reads the
+  /// position again from the slot, which is held.
   void readAgain(HideOp hide, ReadIndicesOp read) {
     SmallVector<int64_t, 2> told;
     for (Value number : {hide.getKvTile(), hide.getSequence()})
@@ -203,8 +206,8 @@ private:
         load->erase();
   }
 
-  /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
-  /// for all their slots in front of the first.
+  /// The role's threads fill the slot. A barrier's test would wait behind stores, so consecutive
+  /// puts wait for all their slots before the first.
   void store(PutOp op) {
     results.waitFor(b, {op.getChannel(), LinearIndex::of(op.getUse())});
     waitWhereNothingGoesOn(op);
@@ -220,7 +223,8 @@ private:
     op.erase();
   }
 
-  /// Stores run under products. Where those that are left are waited for next, they only keep registers.
+  /// Stores run while products do. If the remaining products are waited for next, they only keep
+  /// registers.
   void waitWhereNothingGoesOn(PutOp op) {
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
       if (auto release = dyn_cast<ReleaseOp>(next)) {
@@ -236,7 +240,7 @@ private:
         NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
   }
 
-  /// Commits side by side have one fence, in front of the first: nothing is written between them.
+  /// Adjacent commits share one fence, before the first: nothing is written between them.
   static bool isFenced(CommitOp op) {
     Operation *last = op->getPrevNode();
     while (last && (isPure(last) || isa<MbarrierArriveOp>(last)))
@@ -253,8 +257,9 @@ private:
     op.erase();
   }
 
-  /// Through this warpgroup's own rows of slots that the role fills next, and out by the copy engine. Nobody else looks at
-  /// them until then, so no barrier is told: they stay empty.
+  /// Results go through this warpgroup's own rows of slots that the role fills next, and out by the
+  /// copy engine. Nothing else reads these slots until then, so no barrier is signalled: they stay
+  /// empty.
   LogicalResult store(StoreOp op) {
     Value channel = op.getThrough();
     if (!channel)
@@ -268,7 +273,7 @@ private:
     return success();
   }
 
-  /// In front of branches, where the use is computed there.
+  /// Before the branches, if the use is computed there.
   Value useAhead(Value use, int64_t ahead) {
     OpBuilder::InsertionGuard guard(b);
     if (use.getParentBlock() != b.getInsertionBlock())
@@ -315,7 +320,7 @@ private:
   bool copiesOut = false;
   ArriveScope scope;
   ImplicitLocOpBuilder b;
-  SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
+  SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and the blocks around it
   llvm::SmallDenseSet<Operation *, 2>
       acquired; ///< puts whose slot has been waited for; looked up only
   ProductsInFlight products;

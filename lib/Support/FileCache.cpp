@@ -56,7 +56,7 @@ Error FileCache::checkFolder() const {
   if (status.getUser() == geteuid())
     return Error::success();
   return createStringError("it belongs to user " + Twine(status.getUser()) + ", expected user " +
-                           Twine(geteuid()) + ", who runs this process");
+                           Twine(geteuid()) + ", which runs this process");
 }
 
 std::optional<std::string> FileCache::find(StringRef key) const {

@@ -28,7 +28,7 @@ static Error check(const sys::fs::file_status &status, uint64_t mostBytes,
     return refuse("it is a pipe or a device, expected a regular file");
   if (owner == mlir::dash::FileOwner::User && status.getUser() != geteuid())
     return refuse("it belongs to user " + Twine(status.getUser()) + ", expected user " +
-                  Twine(geteuid()) + ", who runs this process");
+                  Twine(geteuid()) + ", which runs this process");
   if (status.getSize() > mostBytes)
     return tooLarge(status.getSize(), mostBytes);
   return Error::success();

@@ -48,7 +48,7 @@ static AssembledPtx readResources(StringRef text) {
 
 llvm::Expected<AssembledPtx> mlir::dash::assembleForResources(llvm::ArrayRef<std::string> tools,
                                                               StringRef chip, StringRef ptx) {
-  assert(!tools.empty() && "there is nobody to ask");
+  assert(!tools.empty() && "there is no assembler");
   llvm::Error refusals = llvm::Error::success();
   for (const std::string &tool : tools) {
     llvm::Expected<Assembled> made =

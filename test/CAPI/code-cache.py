@@ -74,7 +74,7 @@ def folders_that_do_not_serve(manifest: Path) -> None:
         others = TMP / "others"
         shutil.copytree(TMP / "cache", others)
         os.chown(others, 65534, -1)
-        why = f"it belongs to user 65534, expected user {os.geteuid()}, who runs this process"
+        why = f"it belongs to user 65534, expected user {os.geteuid()}, which runs this process"
         assert first_call(others, manifest) == (ASSEMBLED, [f"cannot keep assembled code in '{others}': {why}{hint}"])
         os.chown(others, 0, -1)
         assert first_call(others, manifest) == ([CUBIN], [])

@@ -50,7 +50,7 @@
 
 // -----
 
-// expected-error @below {{sums of 'dq' are in the workspace, nobody hands them over}}
+// expected-error @below {{sums of 'dq' are in the workspace, and no launcher passes them}}
 #tensor = #dash.tensor<<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>, shape["batch"], alignment = 4, stride_multiple = 1>
 
 // -----

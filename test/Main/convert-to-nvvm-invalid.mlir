@@ -35,7 +35,7 @@ gpu.module @kernels {
       block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
     dash.workers registers(168) shared_bytes(1024) {
       dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 1) {
-        // expected-error @below {{gives a tile that nobody holds, 'tensor<64x64xf32>'; run --dash-distribute-tiles first}}
+        // expected-error @below {{gives a tile without a layout, 'tensor<64x64xf32>'; run --dash-distribute-tiles first}}
         %sums = arith.constant dense<0.0> : tensor<64x64xf32>
       }
     }

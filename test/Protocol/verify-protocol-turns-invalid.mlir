@@ -148,7 +148,7 @@ func.func @adds_first(%dq: !F) {
       %slot, %phase = dash.ring %d_tiles[%c0] : !D
       dash.mbarrier_wait %d_tiles full[%slot] phase(%phase) : !D
       dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : !F
-      // expected-error @below {{adds in the first turn of a chain, to what nobody has stored}}
+      // expected-error @below {{adds in the first turn of a chain, to sums without a store}}
       dash.bulk_add %d_tiles[%slot] into %dq[%c0, %c0, %c0] : !D into !F
     }
   }

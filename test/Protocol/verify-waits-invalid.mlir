@@ -44,7 +44,7 @@ func.func @sums_too_early() {
       %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
       // expected-note @below {{this product}}
       %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
-      // expected-error @below {{uses sums of a product that nobody has waited for: use the results of its 'dash.wgmma_wait'}}
+      // expected-error @below {{uses sums of a product in flight: use the results of its 'dash.wgmma_wait'}}
       %p = dash.round %s : !s to !p
       %t = dash.wgmma_wait %s pending(0) : !s -> !s
       dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K

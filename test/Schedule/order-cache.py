@@ -139,7 +139,7 @@ def check_owner(facts, words):
         (folder / "orders").symlink_to("/usr")
     before = sorted((folder / "orders").iterdir())
     found = plan(DASH_CACHE=folder)
-    why = f"it belongs to user {other}, expected user {os.geteuid()}, who runs this process"
+    why = f"it belongs to user {other}, expected user {os.geteuid()}, which runs this process"
     expect("the order without another's folder", found[:2] == (facts, words))
     expect("one warning that says whose it is", found[2] == f"dash-plan: warning: orders are not kept on disk: '{folder}/orders': {why}\n", found[2])
     expect("nothing is written there", sorted((folder / "orders").iterdir()) == before)

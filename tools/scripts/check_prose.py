@@ -51,10 +51,10 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "body": ("dialects/", "include/", "lib/", "python/dash_attn/"),
+    "body": ("dialects/", "lib/", "python/dash_attn/"),
     "columns": ("dialects/", "include/", "lib/", "python/", "test/"),
-    "of": ("dialects/", "include/", "lib/", "python/"),
-    "who": ("dialects/", "include/", "lib/", "python/"),
+    "of": ("dialects/", "lib/", "python/"),
+    "who": ("dialects/", "lib/", "python/"),
 }
 
 

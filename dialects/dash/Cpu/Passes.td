@@ -1,7 +1,7 @@
 //===- Passes.td - as loops on a CPU -------------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stage `Cpu`: the way out of the flow after Schedule, to programs that one thread runs.
+// The stage `Cpu`: leaves the flow after Schedule, to programs that one thread runs.
 //===----------------------------------------------------------------------------===//
 
 #ifndef DASH_CPU_PASSES_TD
@@ -10,49 +10,54 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
-  let summary = "Lower scheduled programs to loops that one thread runs";
+  let summary = "Lower scheduled programs to loops for one thread";
   let description = [{
-    Replaces every op of dash by loops of the dialects scf, arith, math, memref and vector: a scheduled
-    program's executable meaning, and the reference for the bits that its order fixes. `dash-run`
-    runs the result.
+    Replaces every op of dash by loops of the dialects scf, arith, math, memref and vector. This is
+    the executable meaning of a scheduled program, and the reference for the bits that its order
+    fixes. `dash-run` runs the result.
 
-    Needs: `dash-tile`, `dash-apply-schedule`; the order is proven once more. Leaves: no dash op, and
-    what is not dash as it is, except that a `linalg.fill` beside a `dash.items` becomes loops too.
-    Does not: convert to LLVM; see `dash-run`.
+    Needs: `dash-tile`, `dash-apply-schedule`; the order is proven again. Leaves: no dash op; other
+    ops unchanged, except that a `linalg.fill` beside a `dash.items` becomes loops too. Does not:
+    convert to LLVM; see `dash-run`.
 
-    **Order.** One thread cannot wait for a turn, so the order is lowered by *workspace*: items
-    run whole, in issue order (so every list keeps its order), their tasks in visit order. Each
-    contribution to a chain is stored in a slot of its own, and after the last item each chain is
-    summed in the order of its turns. Orders become `memref.global` tables. The workspace holds all
-    contributions: 4 * tasks * (rows of a q tile) * (head dim) bytes for dQ, with parts also those
-    of dK and dV.
+    **Order.** One thread cannot wait for a turn, so the order is lowered through a *workspace*.
+    Items run whole, in issue order (so every list keeps its order), and their tasks run in visit
+    order. Each contribution to a chain is stored in a separate slot. After the last item, each
+    chain is summed in the order of its turns. Orders become `memref.global` tables. The workspace
+    holds all contributions: 4 * tasks * (rows of a q tile) * (head dim) bytes for dQ; with parts
+    also those of dK and dV.
 
     **Sizes.** The program serves the problem that its schedule states. Sizes that the types leave
-    open are checked where it starts (`cf.assert`).
+    open are checked at its start (`cf.assert`).
 
     **Arithmetic.** Every result is one definite number:
 
-    - products of tiles: in f32, term after term in the order of the inner index, each product and
-      each sum rounded to nearest even, no fused multiply-add; from `accumulate`, or +0 without it;
-    - P: `f32(exp(f64(f32(scale * s)) - f64(lse)))`, the exponential and the difference in f64; 0
-      where hidden; `round(p)` is the factor of dV;
-    - a softcap: `t = f32(1 - 2 / (1 + exp(2 * f64(f32(scale * s)) / f64(cap))))` in f64, then P of t with the cap as its scale;
-      dS has `f32(p * f32(1 - f32(t * t)))` for p;
-    - dsink: terms `f32(f32(exp(f64(sink) - f64(lse))) * delta)`, 0 where lse is infinite, added as `dash.sink_gradient` says;
-    - dS: `round(p * (dp - delta))`, p as it is and all in f32; delta: products summed left to right in f32 from +0;
+    - products of tiles: in f32, term after term in the order of the inner index. Each product and
+      each sum is rounded to nearest even, without fused multiply-add. The sum starts from
+      `accumulate`, or from +0 without it;
+    - P: `f32(exp(f64(f32(scale * s)) - f64(lse)))`, with the exponential and the difference in f64;
+      0 where hidden; `round(p)` is the factor of dV;
+    - a softcap: `t = f32(1 - 2 / (1 + exp(2 * f64(f32(scale * s)) / f64(cap))))` in f64, then P of
+      t with the cap as its scale; dS has `f32(p * f32(1 - f32(t * t)))` for p;
+    - dsink: terms `f32(f32(exp(f64(sink) - f64(lse))) * delta)`, 0 if lse is infinite, added as
+      `dash.sink_gradient` states;
+    - dS: `round(p * (dp - delta))`, with the unrounded p and all operations in f32; delta: products
+      summed left to right in f32 from +0;
     - chains: the first contribution is stored as it is; each add rounds to nearest even, and
-      replaces subnormal inputs and results by zero of the same sign;
+      replaces subnormal inputs and results by zeros of the same sign;
     - `round` is to bf16 or f16, to nearest even; outputs are scaled in f32, then rounded once.
 
-    Arguments of a function that hold the problem's tensors say so to `dash-run`: by `dash.tensor`, as `dash-tile` leaves it, and
-    `dash.shape`, the sizes that the order was made for; the function itself by `dash.problem`, and by `dash.softcap` where scores are capped.
+    The function's arguments that hold the problem's tensors tell `dash-run` their roles and sizes:
+    `dash.tensor`, from `dash-tile`, and `dash.shape`, the sizes that the order was made for. The
+    function itself has `dash.problem`, and `dash.softcap` if scores are capped.
 
     (* example filepath=test/Cpu/lower-to-loops.mlir *)
   }];
   let options = [
     Option<"contributions", "contributions", "bool", /*default=*/"false",
-           "Give the workspaces to the caller, as arguments `contributions-dq` and, with parts, "
-           "`contributions-dk` and `contributions-dv`. Off because it changes the function's type">,
+           "Let the caller provide the workspaces, as arguments `contributions-dq` and, with "
+           "parts, `contributions-dk` and `contributions-dv`. Off because it changes the "
+           "function's type">,
   ];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "Number of scheduled problems lowered">,

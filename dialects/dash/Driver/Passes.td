@@ -1,7 +1,7 @@
 //===- Passes.td - one stage after the other -----------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What belongs to no stage, because it looks at the seams between them.
+// Passes that belong to no stage, because they check the boundaries between stages.
 //===----------------------------------------------------------------------------===//
 
 #ifndef DASH_DRIVER_PASSES_TD
@@ -10,16 +10,16 @@
 include "mlir/Pass/PassBase.td"
 
 def VerifyStage : Pass<"dash-verify-stage", "::mlir::ModuleOp"> {
-  let summary = "Check what a stage must leave behind";
+  let summary = "Check the contract of a stage";
   let description = [{
-    Checks the contract that holds after a stage, and says at the op where it is broken:
+    Checks the contract that holds after a stage, and reports a violation at the op:
 
     | after | must be there | must be gone |
     |---|---|---|
     | `IR` | a `dash.attention_bwd` | everything that later stages make |
     | `Schedule` | a `dash.items`; an order for each | `dash.attention_bwd` |
-    | `Pipeline` | a `dash.workers`; depths and places of all channels, registers of all roles | `dash.items` outside of roles |
-    | `Lowering` | a kernel module with an entry | every op of dash, of nvgpu; in kernels all but llvm, nvvm, arith, cf, scf |
+    | `Pipeline` | a `dash.workers`; all depths, places and registers | `dash.items` outside of roles |
+    | `Lowering` | a kernel module with an entry | dash, nvgpu; in kernels all but llvm, nvvm, arith, cf, scf |
     | `Target` | nothing: kernels may be in files | kernel modules, every op of dash |
 
     Needs: nothing. Leaves: everything as it is.
@@ -29,7 +29,7 @@ def VerifyStage : Pass<"dash-verify-stage", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"after", "after", "::mlir::dash::Stage", /*default=*/"::mlir::dash::Stage::IR",
-           "The stage that has run. The default is what a program is before all of them",
+           "The stage that has run. The default is a program's form before all of them",
            [{::llvm::cl::values(
              clEnumValN(::mlir::dash::Stage::IR, "IR", "what is computed"),
              clEnumValN(::mlir::dash::Stage::Schedule, "Schedule", "in which order"),

@@ -1,8 +1,8 @@
-//===- Passes.td - passes of the room Entries --------------*- tablegen -*-===//
+//===- Passes.td - passes of Entries -----------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `Entries`, of the stage Lowering: the module of kernels, and the entries beside the main one;
-// what a program is, who runs what, and a pass for each entry that runs in front of the main kernel, or behind it.
+// `Entries`, of the stage Lowering: the module of kernels, the description of its program, and a
+// pass for each entry that runs before or after the main kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_ENTRIES_PASSES_TD
@@ -13,47 +13,54 @@ include "mlir/Pass/PassBase.td"
 def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
   let summary = "Make a module for the kernels of each scheduled program";
   let description = [{
-    Adds `gpu.module @NAME_kernels` behind each function NAME whose items are split among roles. Entries will be called
-    `NAME_role`, with NAME as PTX can have it (`#dash.program`). The module has no kernels yet; it says what a launcher needs to know beside them, in the terms of the manifest:
+    Adds `gpu.module @NAME_kernels` after each function NAME whose items are split among roles.
+    Later passes add entries `NAME_role`, with NAME in the form that PTX allows (`#dash.program`).
+    The module has no kernels yet. It states what a launcher needs to know besides them, in the
+    terms of the manifest:
 
-    - `dash.program`: the program's facts, sizes (a range, or the value that a type or a table fixes),
-      constraints, derived sizes, tensors, regions of the workspace, and where the order comes from;
-    - `dash.formulas`: the order, where it is formulas;
-    - `dash.order_buffer`: what the main kernel reads, where the order is a table.
+    - `dash.program`: the program's facts, sizes (a range, or the value that a type or a table
+      fixes), constraints, derived sizes, tensors, regions of the workspace, and the source of the
+      order;
+    - `dash.formulas`: the order, if it is formulas;
+    - `dash.order_buffer`: the main kernel's input, if the order is a table.
 
-    All of it comes from the program: its `dash.schedule`, with what was proven of it, the types and roles (`dash.tensor`) of
-    its arguments, and the loads and stores of its workers, which `maps` are made of.
+    All of it comes from the program: its `dash.schedule` with the facts of the proof, the types and
+    roles (`dash.tensor`) of its arguments, and the loads and stores of its workers, which determine
+    `maps`.
 
-    **Workers**: `min_workers` is 1 where no worker waits for another: one worker, adds in no order, or a table in
-    which no two workers add to one q tile. Else it is all workers. What the proof found for fewer rests on workers that start
-    in index order, and no launch promises that.
+    **Workers**: `min_workers` is 1 if no worker waits for another: with one worker, with unordered
+    adds, or with a table in which no two workers add to one q tile. Otherwise it is all workers.
+    The proof may have found a smaller number, but that assumes workers that start in index order,
+    which no launch promises.
 
-    **Tickets**: with `tickets=true` a worker's index is not its block's: it draws the next one when it starts, from a word
-    `tickets` of the workspace. So workers do start in index order, and `min_workers` of a table is what the proof found. (Of
-    formulas it stays all workers: the proof is of one size.) No entry has to be launched cooperatively then: a launch is right wherever
-    `min_workers` of its blocks are resident at once.
+    **Tickets**: with `tickets=true`, a worker's index is not its block's: it draws the next one
+    when it starts, from the word `tickets` of the workspace. So workers start in index order, and
+    `min_workers` of a table is the proof's number. (For formulas it stays all workers: the proof is
+    for one size.) Then no entry needs a cooperative launch: a launch works whenever `min_workers`
+    of its blocks are resident at once.
 
-    Needs: `dash-check-kernels`, `dash-assign-roles`. Leaves: the function as it is. Does not: make entries; the
-    passes `dash-lower-*` do.
+    Needs: `dash-check-kernels`, `dash-assign-roles`. Leaves: the function as it is. Does not: make
+    entries; the passes `dash-lower-*` do.
 
     (* example filepath=test/Entries/outline-program.mlir *)
   }];
   let options = [
     Option<"tickets", "tickets", "bool", /*default=*/"false",
-           "Let workers draw their indices when they start, for hosts that cannot launch cooperatively">];
+           "Let workers draw their indices when they start, for hosts that cannot launch "
+           "cooperatively">];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of modules made">];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 def FinishProgram : Pass<"dash-finish-program", "::mlir::ModuleOp"> {
-  let summary = "Erase functions that are kernels now";
+  let summary = "Erase functions that have become kernels";
   let description = [{
-    Erases each function that has a module of kernels, and every `dash.schedule` that nothing refers to any
-    more. What is left in such a function may only allocate and compute what nobody uses: an op that no
-    kernel has taken over is an error, and so are callers.
+    Erases each function that has a module of kernels, and every `dash.schedule` without a
+    reference. The remaining ops of such a function may only allocate memory and compute unused
+    values. An op that no kernel has taken over is an error, and so is a caller.
 
-    Needs: `dash-outline-program` and the passes `dash-lower-*`. Leaves: the modules of kernels, and what
-    else stands in the module. Does not: look into kernels.
+    Needs: `dash-outline-program` and the passes `dash-lower-*`. Leaves: the modules of kernels, and
+    everything else in the module. Does not: inspect kernels.
 
     (* example filepath=test/Entries/finish-program.mlir *)
   }];
@@ -63,50 +70,57 @@ def FinishProgram : Pass<"dash-finish-program", "::mlir::ModuleOp"> {
 def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
   let summary = "Move the workers into the entry `NAME_main`";
   let description = [{
-    Makes an entry of the function's kernels, with the parameters that the main kernel has, and moves `dash.workers`
-    into it. Its block has all warps of a worker and its shared memory; it is cooperative where several workers must
-    run at once and draw no tickets. The plan's memory has a word for a ticket in any case.
+    Makes the main entry of the function's kernels, with its parameters, and moves `dash.workers`
+    into it. Its block has all warps of a worker and its shared memory. It is cooperative if several
+    workers must run at once and draw no tickets. The plan's memory has a word for a ticket in any
+    case.
 
-    Memory keeps its role: an argument becomes a `dash.tensor` of what it is (`dash.tensor` of the function), what the function
-    allocates, one of what is written to it (`dash.delta`) or of what it is rounded to (`dash.convert`). A number is a constant or an
-    argument with a role, which becomes a parameter. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
-    them, `contributions`: slot (q tile, turn). Where sums are rounded while others grow, each block lets the next launch begin
-    (`griddepcontrol.launch_dependents`) before it does anything.
+    Memory keeps its role. An argument becomes a `dash.tensor` with the role of the function's
+    `dash.tensor`. Memory that the function allocates gets the role of what is written to it
+    (`dash.delta`) or what it is rounded to (`dash.convert`). A number is a constant, or an argument
+    with a role, which becomes a parameter. If `dash.bulk_store` keeps contributions, the workspace
+    gets a region for them, `contributions`: slot (q tile, turn). If sums are rounded while others
+    grow, each block first lets the next launch begin (`griddepcontrol.launch_dependents`).
 
-    Needs: `dash-outline-program`, `dash-plan-buffers`, `dash-insert-waits`. Leaves: what roles do; the function, which
-    `dash-finish-program` erases. Does not: initialise barriers, or branch.
+    Needs: `dash-outline-program`, `dash-plan-buffers`, `dash-insert-waits`. Leaves: the work of
+    roles; the function, which `dash-finish-program` erases. Does not: initialise barriers, or
+    branch.
 
     (* example filepath=test/Entries/outline-workers.mlir *)
   }];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of entries made">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
 }
 
 def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
   let summary = "Lower formulas to the entry `NAME_order`";
   let description = [{
-    Gives each module of kernels whose order is formulas an entry that fills the workspace region `order`
-    from the sizes of a launch. It need run only when sizes change. The buffer's words (i32):
+    Gives each module of kernels whose order is formulas an entry that fills the workspace region
+    `order` from the sizes of a launch. The entry only needs to run when sizes change. The buffer's
+    words (i32):
 
-    - header, 8 words: version 1, workers, items, first word of the lists (8), of the items, of the visits,
-      number of visits, 0;
+    - header, 8 words: version 1, workers, items, first word of the lists (8), of the items and of
+      the visits, number of visits, 0;
     - lists, workers + 1 words: worker w has the items lists[w] … lists[w + 1] - 1;
-    - items, from a multiple of 8, 8 words each, list after list: sequence, kv head, kv tile, first head,
-      first visit, visits per round, rounds, part turn;
-    - visits, 4 words each: head (added to the first), q tile, turn, 1 if the turn is the chain's last. The
-      line of kv tile kv begins at visit kv * q_tiles, and serves all its items; what is behind a line's
-      active tiles is not written.
+    - items, from a multiple of 8, 8 words each, list after list: sequence, kv head, kv tile, first
+      head, first visit, visits per round, rounds, part turn;
+    - visits, 4 words each: head (added to the first), q tile, turn, 1 if the turn is the chain's
+      last. The line of kv tile kv begins at visit kv * q_tiles, and serves all its items; the rest
+      of a line, after its active tiles, is not written.
 
-    A block is a worker: it looks at all items, counts those of the workers before it, and writes its own in
-    the order of issue. Formulas are evaluated in 64 bits, all cases of a function without branches;
-    divisors are taken as at least 1, which matters only in cases that do not apply.
+    A block is one worker. It visits all items, counts those of the workers before it, and writes
+    its own in issue order. Formulas are evaluated in 64 bits, with all cases of a function and
+    without branches. Divisors are raised to at least 1, which only matters in cases that do not
+    apply.
 
-    Of a list of sequences the entry runs in each launch, behind that of `dash-lower-sequences`: formulas are evaluated for each
-    sequence by itself, with its own tiles; units follow those of the sequence in front of it; each kv tile of each sequence has
-    a line of visits. Between the records of sequences and the lists the entry writes for each q tile which sequence has it.
+    For a list of sequences, the entry runs in each launch, after that of `dash-lower-sequences`. It
+    evaluates the formulas for each sequence separately, with its own tiles. Units follow those of
+    the sequence before. Each kv tile of each sequence has a line of visits. Between the records of
+    sequences and the lists, the entry writes the sequence of each q tile.
 
-    Needs: `dash-outline-program`. Leaves: the formulas. Does not: touch orders that are tables, which are a
-    file for the launcher to copy.
+    Needs: `dash-outline-program`. Leaves: the formulas. Does not: change orders that are tables:
+    the launcher copies them from a file.
 
     (* example filepath=test/Entries/lower-order.mlir *)
   }];
@@ -118,22 +132,24 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
 def LowerSequences : Pass<"dash-lower-sequences", "::mlir::ModuleOp"> {
   let summary = "Lower lengths of sequences to the entry `NAME_sequences`";
   let description = [{
-    Gives each module of kernels of a list whose lengths are known at run time only (`sequences(<?>)`) an entry that
-    reads `cu_seqlens_q` and `cu_seqlens_kv` and writes the records of sequences of the region `order`:
-    a record of 12 words (i32) a sequence, and one more behind the last, which holds the totals.
+    Gives each module of kernels for a list whose lengths are known at run time only
+    (`sequences(<?>)`) an entry that reads `cu_seqlens_q` and `cu_seqlens_kv` and writes the records
+    of sequences of the region `order`. A record has 12 words (i32). There is one for each sequence,
+    and a last one with the totals.
 
     | words | of the sequence |
     |---|---|
-    | 0 to 3 | row behind its last query row, query rows, number of its first q tile, kv rows - query rows |
-    | 4 to 7 | row behind its last kv row, kv rows, number of its first kv tile, its first line of visits |
+    | 0 to 3 | end of its query rows, query rows, first q tile, kv rows - query rows |
+    | 4 to 7 | end of its kv rows, kv rows, first kv tile, first line of visits |
     | 8 to 11 | number of its first unit of items; 0, 0, 0 |
 
-    Tiles are numbered through the list, empty sequences have none. The entry is one warp: 32 sequences at a time, and what
-    those in front of them have. Whatever the numbers are, ranges of rows ascend and lie within the tensors: a sequence begins
-    at the largest number up to its own, cut to the tensor's rows.
+    Tiles are numbered through the list; empty sequences have none. The entry is one warp: it takes
+    32 sequences at a time, and adds the numbers of those before them. Whatever the input is, ranges
+    of rows ascend and lie within the tensors: a sequence begins at the largest number up to its
+    own, clamped to the tensor's rows.
 
-    Needs: `dash-outline-program`. Leaves: formulas, for `dash-lower-order`, whose entry runs behind this one. Does not: touch
-    lists of stated lengths, whose records come with their table.
+    Needs: `dash-outline-program`. Leaves: formulas, for `dash-lower-order`, whose entry runs after
+    this one. Does not: touch lists of stated lengths, whose records come with their table.
 
     (* example filepath=test/Entries/lower-sequences.mlir *)
   }];
@@ -143,28 +159,32 @@ def LowerSequences : Pass<"dash-lower-sequences", "::mlir::ModuleOp"> {
 }
 
 def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
-  let summary = "Lower what comes before the items to the entry `NAME_prepare`";
+  let summary = "Lower the ops before the items to the entry `NAME_prepare`";
   let description = [{
-    Replaces `dash.delta`, and the `linalg.fill` of dQ's sums, by an entry of the function's kernels. One
-    block has a tile of queries:
+    Replaces `dash.delta`, and the `linalg.fill` of dQ's sums, by an entry of the function's
+    kernels. One block has one q tile:
 
-    - region `delta` gets the row sums of O * dO, in f32, 0 past the end; or, of a function that is given delta in place of o,
-      that: nothing is summed then, and O and dO are not read;
-    - region `lse2` gets LSE * log2(e), and +inf for rows past the end and rows whose LSE is infinite
-      (they see no column): P = exp2(x - inf) is 0 there;
-    - both stand tile after tile, in blocks of 64 rows in which row 8j + 2c + e is at
-      ((j>>1)*4 + c)*4 + (j&1)*2 + e: what a thread of the main kernel needs is 16 bytes long;
-    - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no column,
-      and in all where adds have no order. There is none where contributions to dQ are kept apart;
-    - counters of turns, of dQ and with parts of dK and dV, get 0; where sums are rounded while others grow, those of tiles without a
-      chain get -1: nobody else will tell that they are complete;
-    - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64, rows,
-      columns / 64, heads, batch}, 128-byte swizzle, or another as `bytes` of a map say, zeros past the end. One block makes them;
-    - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
-      a warp has a run.
+    - region `delta` gets the row sums of O * dO, in f32, 0 past the end. If the function gets delta
+      in place of o, the region gets a copy of it: nothing is summed then, and O and dO are not
+      read;
+    - region `lse2` gets LSE * log2(e). Rows past the end, and rows whose LSE is infinite (they see
+      no column), get +inf: P = exp2(x - inf) is 0 there;
+    - both are stored tile after tile, in blocks of 64 rows with row 8j + 2c + e at ((j>>1)*4 + c)*4
+      + (j&1)*2 + e: a thread of the main kernel then finds its rows in 16-byte pieces;
+    - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no
+      column, and everywhere if adds are unordered. The region does not exist if contributions to dQ
+      are kept apart;
+    - counters of turns, for dQ and with parts for dK and dV, get 0. If sums are rounded while
+      others grow, counters of tiles without a chain get -1, because no turn signals their
+      completion;
+    - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64,
+      rows, columns / 64, heads, batch}, a swizzle of 128 bytes or of a map's `bytes`, zeros past
+      the end. One block makes them;
+    - with a sink, region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient`
+      adds them, without the sign: each warp has one run.
 
-    Needs: `dash-outline-program`. Leaves: the memory that the sums were allocated in, for who lowers the
-    items. Does not: choose tiles, or copy anything that the main kernel copies itself.
+    Needs: `dash-outline-program`. Leaves: the memory of the sums, for the lowering of the items.
+    Does not: choose tiles, or copy anything that the main kernel copies itself.
 
     (* example filepath=test/Entries/lower-prepare.mlir *)
   }];
@@ -176,29 +196,35 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
 def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
   let summary = "Lower the rounding of dQ to the entry `NAME_convert`";
   let description = [{
-    Replaces `dash.convert` by an entry of the function's kernels that writes dQ = round(scale * sum) from
-    the workspace region `dq_sum`, scaled in f32 and rounded once to dQ's type, to nearest even. A factor that is a
-    constant stands in the kernel; one that is an argument is its parameter `scale`.
+    Replaces `dash.convert` by an entry of the function's kernels that writes dQ = round(scale *
+    sum) from the workspace region `dq_sum`, scaled in f32 and rounded once to dQ's type, to nearest
+    even. A constant factor is part of the kernel; an argument becomes the parameter `scale`.
 
-    The region holds tile after tile, each as the op's `layout` says, which is also what the kernel's consumers hold:
-    thread t of a block finds what thread t of theirs added. A block has a tile; four lanes exchange their words, so that
-    each writes 16 neighbouring bytes. Rows past the end are not written.
+    The region holds tile after tile in the op's `layout`, which is also the layout of the kernel's
+    consumers: thread t of a block reads what thread t of theirs added. A block has one tile. Four
+    lanes exchange their words, so that each writes 16 contiguous bytes. Rows past the end are not
+    written.
 
-    With parts the entry rounds dK and dV, too, and its grid is the sum of theirs: a block has a piece of a tile of one of them, of which
-    each warpgroup writes its own block of rows, in the piece's columns.
+    With parts, the entry also rounds dK and dV, and its grid is the sum of their grids. A block has
+    a piece of a tile of one of them. Each warpgroup writes its own block of rows, in the piece's
+    columns.
 
-    What is `apart` is added up first, from the regions of contributions: as many as the tile's counter says, in the order of turns, the
-    first as it is, the others by `add.rn.ftz.f32`, which is what bulk copies do. A block has 32 columns of a warpgroup then, and more blocks share a tile.
+    Sums that are `apart` are first added up from the regions of contributions: as many
+    contributions as the tile's counter states, in the order of turns, the first as it is, the
+    others by `add.rn.ftz.f32`, like bulk copies. A block then has 32 columns of a warpgroup, and
+    more blocks share a tile.
 
-    What `waits` is rounded when its chain's last turn has told that its sum is complete, so the entry `overlaps` the main kernel: a
-    thread of a block acquires the tile's counter until it is -1, sets it back to 0, and meets the others. The last block ends when the
-    main kernel has (`griddepcontrol.wait`): whoever comes behind the entry finds dK and dV, too.
+    A sum that `waits` is rounded when the last turn of its chain has signalled completion, so the
+    entry `overlaps` the main kernel. One thread of a block acquires the tile's counter until it is
+    -1, resets it to 0, and meets the others. The last block ends when the main kernel has ended
+    (`griddepcontrol.wait`), so that work after the entry finds dK and dV too.
 
-    Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
-    warp of the block of a head's first tile has all of the head; of a list blocks take turns with its sequences.
+    For a `dash.sink_gradient`, which is replaced too, `NAME_convert` adds the runs that
+    `NAME_prepare` left in the region `sink_sum`: a warp in the block of a head's first tile adds
+    the whole head. For a list, blocks take its sequences in turn.
 
-    Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory that the sums were allocated in. Does not: write dK
-    and dV of one part, which the main kernel rounds itself.
+    Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory of the sums. Does
+    not: write dK and dV if there is one part: the main kernel rounds them itself.
 
     (* example filepath=test/Entries/lower-convert.mlir *)
   }];

@@ -1,8 +1,8 @@
-//===- DashAccessInterfaces.td - what ops do to slots and sums --*- tablegen -*-===//
+//===- DashAccessInterfaces.td - effects of ops on slots and sums -*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op says once what it does to what roles share. Whoever proves, models or converts asks it, and knows no op by its class.
-// The words are those of dash/IR/SlotAccess.h.
+// An op states once what it does to the things that roles share. Proofs, models and conversions
+// query these interfaces and know no op by its class. dash/IR/SlotAccess.h defines the terms.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHACCESSINTERFACES_TD
@@ -12,35 +12,39 @@ include "mlir/IR/OpBase.td"
 
 def SlotAccessInterface : OpInterface<"SlotAccessInterface"> {
   let description = [{
-    An op that names, reads or writes what lies in slots of channels: which element of which slot, by threads, the copy engine or the
-    tensor core, all of it or the rows of the role's own warpgroup. A slot that a result leaves through is borrowed.
+    An op that names, reads or writes the contents of channel slots. It states which element of
+    which slot, whether threads, the copy engine or the tensor core access it, and whether they
+    access all of it or the rows of the role's own warpgroup. A slot that a result leaves through is
+    borrowed.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"Accesses, in the order in which they are made.",
+    InterfaceMethod<"The accesses, in order.",
                     "::llvm::SmallVector<::mlir::dash::SlotAccess>", "getSlotAccesses">,
   ];
 }
 
 def SyncInterface : OpInterface<"SyncInterface"> {
   let description = [{
-    An op that waits for others or lets them go on: waits for slots and arrivals there, fences, barriers of a warpgroup, products and
-    groups of copies that are begun and waited for, the tensor core taken and given.
+    An op that waits, or lets others continue: waits for slots and arrivals at them, fences,
+    barriers of a warpgroup, starts of and waits for products and groups of copies, takes and gives
+    of the tensor core.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"What it waits for and lets go on, in order: waits are in front of its accesses, all else is behind them.",
+    InterfaceMethod<"Its waits and signals, in order: waits precede its accesses, everything else follows them.",
                     "::llvm::SmallVector<::mlir::dash::Sync>", "getSyncs">,
   ];
 }
 
 def SumAccessInterface : OpInterface<"SumAccessInterface"> {
   let description = [{
-    An op of the ordered add: which tile of which sum, and at which turn it takes, adds, or gives the turn on.
+    An op of the ordered add. It states the tile of the sum, and the turn at which it takes, adds,
+    or passes on the turn.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"What it does to sums, in order.",
+    InterfaceMethod<"Its effects on sums, in order.",
                     "::llvm::SmallVector<::mlir::dash::SumAccess>", "getSumAccesses">,
   ];
 }
@@ -49,9 +53,11 @@ def SlotAccessOp : DeclareOpInterfaceMethods<SlotAccessInterface>;
 def SyncOp : DeclareOpInterfaceMethods<SyncInterface>;
 def SumAccessOp : DeclareOpInterfaceMethods<SumAccessInterface>;
 
-// What an op says, where an expression says it: `let extraClassDefinition = SlotAccesses<...>.said # Syncs<...>.said`.
+// Statements for ops whose accesses are plain expressions: `let extraClassDefinition =
+// SlotAccesses<...>.said # Syncs<...>.said`.
 
-/// `$slot` is the slot of an op that has one, once waits are ops; `$use`, in front of that, the slot of the use that it numbers.
+/// `$slot` is the slot of an op, once waits are ops; `$use` is, before that, the slot of the use
+// that the op numbers.
 class Expression<string text> {
   string of = !subst("$use", "SlotRef::ofUse(getChannel(), getUse())",
               !subst("$slot", "SlotRef::at(getChannel(), getSlot())", text));

@@ -1,8 +1,9 @@
-//===- DashAsyncOps.td - waits, phases and copies, spelled out --*- tablegen -*-===//
+//===- DashAsyncOps.td - waits, phases and copies as ops ---*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `dash.put`, `dash.wait`, `dash.commit`, `dash.release`, `dash.store` and `dash.ordered_reduce` become: every wait,
-// every fence and every arrival is an op. Fences and groups of copies are those of the NVVM dialect.
+// The forms that `dash.put`, `dash.wait`, `dash.commit`, `dash.release`, `dash.store` and
+// `dash.ordered_reduce` become: every wait, every fence and every arrival is an op. Fences and
+// groups of copies are ops of the NVVM dialect.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHASYNCOPS_TD
@@ -17,14 +18,15 @@ class Dash_SlotOp<string opMnemonic, list<Trait> traits = []> : Dash_Op<opMnemon
 //===--------------------------------------------------------------------------===//
 
 def RingOp : Dash_SlotOp<"ring", [Pure]> {
-  let summary = "Which slot the n-th use of a channel has, and in which phase";
+  let summary = "The slot and the phase of the n-th use of a channel";
   let description = [{
-    `slot = use mod depth`, `phase = (use div depth) mod 2`: how often the slot was used before, modulo 2.
+    `slot = use mod depth`, `phase = (use div depth) mod 2`: the number of earlier uses of the slot,
+    modulo 2.
 
     **Preconditions**: use counts over the worker's whole life, from 0.
     **Postconditions**: slot is below the channel's depth; phase is 0 or 1.
-    **Example**: `%slot, %phase = dash.ring %q_tiles[%use] : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Steps/insert-waits.mlir.
+    **Example**: `%slot, %phase = dash.ring %q_tiles[%use] : !dash.channel<tensor<64x128xbf16>>`, as
+    in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<ChannelType, "the channel">:$channel, Arg<Index, "number of the use">:$use);
@@ -35,17 +37,18 @@ def RingOp : Dash_SlotOp<"ring", [Pure]> {
 def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait", [SyncOp]> {
   let summary = "Wait until a slot is full, or empty";
   let description = [{
-    `mbarrier.try_wait.parity` until it is true. `full` waits for the parity `phase`: the use has been filled. `empty`
-    waits for the parity `1 - phase`: the use before it has been released; the first use of a slot passes at once. `borrows` says that
-    the role does not fill the slot now: its results leave through it before it does, and it stays empty.
+    Repeats `mbarrier.try_wait.parity` until it is true. `full` waits for the parity `phase`: the
+    use has been filled. `empty` waits for the parity `1 - phase`: the previous use has been
+    released; the first use of a slot passes at once. `borrows` means that the role does not fill
+    the slot now: before it does, its results leave through the slot, which stays empty.
 
-    **Preconditions**: slot and phase are those of a use (`dash.ring`) that is at most one ahead of what the barrier
-    has completed: a parity cannot tell more apart.
-    **Postconditions**: what was written before the arrivals is seen.
-    **Example**: `dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Steps/insert-waits.mlir.
-    **Errors**: `a slot is borrowed while it is empty, and this waits until it is full`; `stands inside 'dash.role' only: channels connect
-    roles`.
+    **Preconditions**: slot and phase are those of a use (`dash.ring`) at most one ahead of the uses
+    that the barrier has completed: a parity cannot distinguish more.
+    **Postconditions**: writes before the arrivals are visible.
+    **Example**: `dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) :
+    !dash.channel<tensor<64x128xbf16>>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `a slot is borrowed while it is empty, and this waits until it is full`; `stands
+    inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
@@ -60,21 +63,22 @@ def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait", [SyncOp]> {
 }
 
 def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive", [SyncOp]> {
-  let summary = "Say that this warp, or thread, is done with a slot";
+  let summary = "Arrive at a slot's barrier, for this warp or thread";
   let description = [{
     `mbarrier.arrive`. The phase completes with the last of the channel's `arrivals`.
 
-    **Preconditions**: `by warp` and `by all` in roles whose warps run together, `by thread` in one thread.
+    **Preconditions**: `by warp` and `by all` in roles whose warps run together, `by thread` in one
+    thread.
     **Postconditions**: none.
-    **Example**: `dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Steps/insert-waits.mlir.
+    **Example**: `dash.mbarrier_arrive %q_tiles empty[%slot] by warp :
+    !dash.channel<tensor<64x128xbf16>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemWrite]>:$channel,
     Arg<BarrierSideAttr, "which mbarrier of the slot">:$side,
     Arg<Index, "slot">:$slot,
-    Arg<ArriveScopeAttr, "who arrives">:$scope);
+    Arg<ArriveScopeAttr, "which threads arrive">:$scope);
   let assemblyFormat = [{
     $channel `` $side `[` $slot `]` `by` `` $scope attr-dict
     `:` type($channel)
@@ -83,16 +87,16 @@ def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive", [SyncOp]> {
 }
 
 def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect", [SyncOp]> {
-  let summary = "Arrive at a slot's full barrier, and say how many bytes will come";
+  let summary = "Arrive at a slot's full barrier, and announce bytes";
   let description = [{
-    `mbarrier.arrive.expect_tx`: the phase completes when the bytes of all tiles have come.
+    `mbarrier.arrive.expect_tx`: the phase completes when the bytes of all tiles have arrived.
 
     **Preconditions**: one thread; the slot is empty.
     **Postconditions**: none.
-    **Example**: `dash.mbarrier_expect %q_tiles[%slot] bytes(16640) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`,
-    as in test/Steps/insert-waits.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `bytes must be 16640, those of the tiles of a
-    slot, got 16384`.
+    **Example**: `dash.mbarrier_expect %q_tiles[%slot] bytes(16640) :
+    !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `bytes must be 16640,
+    those of the tiles of a slot, got 16384`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
@@ -105,15 +109,19 @@ def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect", [SyncOp]> {
 def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
   let summary = "Copy a tile from memory into a slot";
   let description = [{
-    `cp.async.bulk.tensor` by the tensor's descriptor for a tile of rank 2; `cp.async.bulk` for a row vector, which stands
-    in the workspace as it is wanted. The copy completes at the slot's full barrier.
+    `cp.async.bulk.tensor` with the tensor's descriptor for a tile of rank 2; `cp.async.bulk` for a
+    row vector, which the workspace holds ready to load. The copy completes at the slot's full
+    barrier.
 
-    **Preconditions**: one thread, behind `dash.mbarrier_expect`.
-    **Postconditions**: rows past the end of the tensor, and columns that it does not have, are zeros.
-    **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) : memref<?x?x?x128xbf16> to
-    !dash.channel<tensor<64x128xbf16>>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have at least as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of 'f16'`; `stands inside 'dash.role' only: channels
-    connect roles`.
+    **Preconditions**: one thread, after `dash.mbarrier_expect`.
+    **Postconditions**: rows past the end of the tensor, and columns that it does not have, are
+    zeros.
+    **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) :
+    memref<?x?x?x128xbf16> to !dash.channel<tensor<64x128xbf16>>`, as in
+    test/Steps/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have at least
+    as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of
+    'f16'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
@@ -163,13 +171,14 @@ def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
 def WriteIndicesOp : Dash_SlotOp<"write_indices", [SlotAccessOp]> {
   let summary = "Write the indices of a slot";
   let description = [{
-    Ordinary stores of one thread, which its arrival at the full barrier publishes.
+    Ordinary stores by one thread. Its arrival at the full barrier publishes them.
 
     **Preconditions**: one thread; the slot is empty; as many indices as a slot has.
     **Postconditions**: none.
-    **Example**: `dash.write_indices %lead to %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
-    test/Steps/insert-waits.mlir.
-    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
+    **Example**: `dash.write_indices %lead to %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>,
+    index>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect
+    roles`.
   }];
   let arguments = (ins
     Arg<Variadic<Index>, "the indices">:$indices,
@@ -182,13 +191,15 @@ def WriteIndicesOp : Dash_SlotOp<"write_indices", [SlotAccessOp]> {
 def ReadIndicesOp : Dash_SlotOp<"read_indices", [SlotAccessOp]> {
   let summary = "Read the indices of a slot";
   let description = [{
-    The same in all threads of a warp, and known to be. The loads keep their place among waits and arrivals.
+    The values are the same in all threads of a warp, and the compiler knows it. The loads keep
+    their place among waits and arrivals.
 
     **Preconditions**: the slot is full.
     **Postconditions**: none.
-    **Example**: `%lead = dash.read_indices %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
-    test/Steps/insert-waits.mlir.
-    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
+    **Example**: `%lead = dash.read_indices %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>,
+    index>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect
+    roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel, Arg<Index, "slot">:$slot);
@@ -203,16 +214,19 @@ def ReadIndicesOp : Dash_SlotOp<"read_indices", [SlotAccessOp]> {
 //===--------------------------------------------------------------------------===//
 
 def SlotTileOp : Dash_SlotOp<"slot_tile", [SlotAccessOp]> {
-  let summary = "A tile where it lies in a slot";
+  let summary = "A tile in place in a slot";
   let description = [{
     A name for memory: a factor of products. No instruction.
 
-    **Preconditions**: the slot is full, and is not released before everything that reads the tile is complete.
+    **Preconditions**: the slot is full, and is not released before every op that reads the tile is
+    complete.
     **Postconditions**: none.
-    **Example**: `%k = dash.slot_tile %k_tiles[%slot] element(0) : !dash.channel<tensor<128x128xbf16>> ->
-    tensor<128x128xbf16, #dash.swizzled>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'result' must be element 0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64x64xbf16>'`; `stands inside 'dash.role' only: channels
-    connect roles`.
+    **Example**: `%k = dash.slot_tile %k_tiles[%slot] element(0) :
+    !dash.channel<tensor<128x128xbf16>> -> tensor<128x128xbf16, #dash.swizzled>`, as in
+    test/Steps/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'result' must be element
+    0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64x64xbf16>'`; `stands inside 'dash.role'
+    only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
@@ -228,8 +242,9 @@ def SlotTileOp : Dash_SlotOp<"slot_tile", [SlotAccessOp]> {
 def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
   let summary = "Load a row vector from a slot into registers";
   let description = [{
-    Each thread loads the elements that go with its columns of an accumulator, 16 bytes at a time: the vector lies so
-    that they stand side by side. The loads keep their place among waits and arrivals.
+    Each thread loads the elements that belong to its columns of an accumulator, 16 bytes at a time:
+    the layout of the vector makes them contiguous. The loads keep their place among waits and
+    arrivals.
 
     **Preconditions**: the slot is full.
     **Postconditions**: none.
@@ -252,16 +267,18 @@ def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
 def LoadFactorOp : Dash_SlotOp<"load_factor", [SlotAccessOp]> {
   let summary = "Load this warpgroup's rows of a factor from a slot into registers";
   let description = [{
-    The left factor of a product, where it stays the same over many: each warpgroup reads its 64 rows once (`ldmatrix`),
-    and products take them from registers instead of shared memory. The tile is a value that `dash.wait` or
-    `dash.slot_tile` gives; the loads keep their place among waits and arrivals.
+    The left factor of a product, if it is the same in many products: each warpgroup reads its 64
+    rows once (`ldmatrix`), and products take them from registers instead of shared memory. The tile
+    is a result of `dash.wait` or `dash.slot_tile`. The loads keep their place among waits and
+    arrivals.
 
     **Preconditions**: the slot is full. The result is only used as `a` of products, not transposed.
-    **Postconditions**: the slot's tile may still be read there.
-    **Example**: `%k_rows = dash.load_factor %k_tile : tensor<128x64xbf16, #dash.swizzled> -> tensor<128x64xbf16,
-    #dash.fragment<operand, rows by 2>>`, as in test/Steps/insert-waits-factors.mlir.
-    **Errors**: `result must be the tile, 128x64 of 'bf16', got 64x128 of 'bf16'`; `stands inside 'dash.role' only:
-    channels connect roles`.
+    **Postconditions**: the slot's tile can still be read there.
+    **Example**: `%k_rows = dash.load_factor %k_tile : tensor<128x64xbf16, #dash.swizzled> ->
+    tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>`, as in
+    test/Steps/insert-waits-factors.mlir.
+    **Errors**: `result must be the tile, 128x64 of 'bf16', got 64x128 of 'bf16'`; `stands inside
+    'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<HalfTile, "the tile, in shared memory", [MemRead, MemWrite]>:$tile);
   let results = (outs Res<HalfTile, "the tile, in registers">:$result);
@@ -301,22 +318,23 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
 def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait for products in flight";
   let description = [{
-    `wgmma.wait_group`: waits until at most `pending` of the products issued last are not complete. The results are the
-    sums of those that are, from here on numbers like any other. `factors` are what those products read out of registers:
-    nobody else may have these registers before.
+    `wgmma.wait_group`: waits until at most `pending` of the products issued last are incomplete.
+    The results are the sums of the complete ones, and can be used like any numbers from here on.
+    `factors` are the registers that those products read: nothing else may use them before.
 
-    **Preconditions**: the operands are sums of products that were issued in front of the last `pending`; `factors` are all
-    of their left factors that are no slots' tiles.
+    **Preconditions**: the operands are sums of products issued before the last `pending`; `factors`
+    are all of their left factors that are not tiles in slots.
     **Postconditions**: those products have read their factors.
-    **Example**: `%dv = dash.wgmma_wait %sums pending(2) factors(%p : tensor<64x64xbf16>) : tensor<64x128xf32> ->
-    tensor<64x128xf32>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `pending must be at least 0, got -1`; `results must have the types of the operands, 'tensor<64x128xf32>',
-    got 'tensor<64x64xf32>'`; `stands inside 'dash.role' only: channels connect roles`.
+    **Example**: `%dv = dash.wgmma_wait %sums pending(2) factors(%p : tensor<64x64xbf16>) :
+    tensor<64x128xf32> -> tensor<64x128xf32>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `pending must be at least 0, got -1`; `results must have the types of the operands,
+    'tensor<64x128xf32>', got 'tensor<64x64xf32>'`; `stands inside 'dash.role' only: channels
+    connect roles`.
   }];
   let arguments = (ins
     Arg<Variadic<SumTile>, "sums in flight">:$inputs,
     Arg<Variadic<AnyRankedTensor>, "left factors in registers">:$factors,
-    Arg<I64Attr, "products that may go on">:$pending);
+    Arg<I64Attr, "products that may remain in flight">:$pending);
   let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
   let assemblyFormat = [{
     ($inputs^)? `pending` `(` $pending `)` (`factors` `(` $factors^ `:` type($factors) `)`)? attr-dict
@@ -329,7 +347,7 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, M
 def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [SyncOp, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "A barrier of this warpgroup's threads";
   let description = [{
-    `bar.sync` on a barrier of the warpgroup's own.
+    `bar.sync` on a barrier of the warpgroup alone.
 
     **Preconditions**: a consumer.
     **Postconditions**: none.
@@ -358,12 +376,13 @@ class Dash_SumOp<string opMnemonic, dag more, list<Trait> traits = []>
 def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn)> {
   let summary = "Wait until a tile's counter is a turn";
   let description = [{
-    One lane spins on the tile's counter with `ld.acquire.gpu`: what the turn before released is seen from here on.
+    One lane polls the tile's counter with `ld.acquire.gpu`: writes released by the previous turn
+    are visible from here on.
 
-    **Preconditions**: one thread, none of whose adds is unreleased.
+    **Preconditions**: one thread, which has no unreleased add.
     **Postconditions**: the turn is this thread's.
-    **Example**: `dash.acquire_turn %dq[%seq, %head, %tile] turn(%turn) : memref<?x?x?x128xf32>`, as in
-    test/Steps/lower-ordered-reduce.mlir.
+    **Example**: `dash.acquire_turn %dq[%seq, %head, %tile] turn(%turn) : memref<?x?x?x128xf32>`, as
+    in test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
@@ -380,9 +399,9 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     and sets the counter back.
 
     **Preconditions**: the thread's add is complete (not only read), and fenced.
-    **Postconditions**: who acquires the next turn sees the sum.
-    **Example**: `dash.release_turn %dq[%seq, %head, %tile] last(%is_last) : memref<?x?x?x128xf32>`, as in
-    test/Steps/lower-ordered-reduce.mlir.
+    **Postconditions**: the acquire of the next turn sees the sum.
+    **Example**: `dash.release_turn %dq[%seq, %head, %tile] last(%is_last) : memref<?x?x?x128xf32>`,
+    as in test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
@@ -393,15 +412,15 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
 
 def CountTurnsOp : Dash_SumOp<"count_turns", (ins
     Arg<Index, "the turn">:$turn, Arg<Index, "1 if the turn is the chain's last">:$is_last)> {
-  let summary = "Leave the number of a tile's contributions, at the last of them";
+  let summary = "Record the number of a tile's contributions, at the last one";
   let description = [{
-    Of contributions that are kept apart, whoever has a chain's last turn stores how many there are in the tile's counter: as many
-    `dash.convert` adds up. Nobody waits for the counter.
+    If contributions are kept apart, the last turn of a chain stores their number in the tile's
+    counter: `dash.convert` adds up as many. Nothing waits for the counter.
 
     **Preconditions**: one thread.
-    **Postconditions**: behind the kernel the counter of a tile that has contributions is their number.
-    **Example**: `dash.count_turns %dq[%seq, %head, %tile] turn(%turn) last(%is_last) : memref<?x?x?x128xf32>`, as in
-    test/Steps/lower-ordered-reduce-apart.mlir.
+    **Postconditions**: after the kernel, the counter of a tile with contributions is their number.
+    **Example**: `dash.count_turns %dq[%seq, %head, %tile] turn(%turn) last(%is_last) :
+    memref<?x?x?x128xf32>`, as in test/Steps/lower-ordered-reduce-apart.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
@@ -415,15 +434,18 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last), [SlotAccessOp]> {
   let summary = "Add a slot's tile to memory";
   let description = [{
-    `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, subnormals flushed. With
-    `evict_last` the tile stays in L2 as long as it can (`L2::evict_last`): it is added to again, and then read.
+    `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, with
+    subnormals flushed. With `evict_last`, the tile stays in L2 as long as possible
+    (`L2::evict_last`): more is added to it, and then it is read.
 
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
-    **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
-    memref<?x?x?x128xf32>`, as in test/Steps/lower-ordered-reduce.mlir.
-    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
-    '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
+    **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last :
+    !dash.channel<tensor<64x128xf32>> into memref<?x?x?x128xf32>`, as in
+    test/Steps/lower-ordered-reduce.mlir.
+    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot
+    must be one tile of 'f32', got '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role'
+    only: channels connect roles`.
   }];
   let assemblyFormat = [{
     $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`evict_last` $evict_last^)? attr-dict
@@ -440,17 +462,20 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last), [SlotAccessOp]> {
   let summary = "Store a slot's tile to memory";
   let description = [{
-    `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing needs to be zero before. With `turn` the
-    tile goes to the slot of that turn in the workspace region `contributions` instead (of dK and dV `dk_contributions` and
-    `dv_contributions`): what is kept apart, and what tests replay chains from. With `evict_last` the tile stays in L2 as long as
-    it can: it is added to next.
+    `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing must be zeroed
+    before. With `turn`, the tile goes to the slot of that turn in the workspace region
+    `contributions` (for dK and dV, `dk_contributions` and `dv_contributions`). That serves
+    contributions that are kept apart, and tests that replay chains. With `evict_last`, the tile
+    stays in L2 as long as possible: more is added to it next.
 
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
-    **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
-    memref<?x?x?x128xf32>`, as in test/Steps/lower-ordered-reduce.mlir.
-    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
-    '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
+    **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last :
+    !dash.channel<tensor<64x128xf32>> into memref<?x?x?x128xf32>`, as in
+    test/Steps/lower-ordered-reduce.mlir.
+    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot
+    must be one tile of 'f32', got '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role'
+    only: channels connect roles`.
   }];
   let assemblyFormat = [{
     $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)?
@@ -465,7 +490,7 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
 def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
   let summary = "Sleep for a random time";
   let description = [{
-    Up to 4 µs, from the clock's low bits: bits must not depend on who is late. For tests.
+    Up to 4 µs, from the clock's low bits: bits must not depend on delays. For tests.
 
     **Preconditions**: none.
     **Postconditions**: none.
@@ -482,16 +507,17 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 def CyclesType : Dash_Type<"Cycles", "cycles"> {
   let summary = "A time, in cycles of a multiprocessor";
   let description = [{
-    The low 32 bits of a count. No number that roles compute with: what they do does not hang on it.
+    The low 32 bits of a count. Roles do not compute with it: their behaviour does not depend on it.
 
     **Example**: `!dash.cycles`.
   }];
 }
 
 def ClockOp : Dash_SlotOp<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "What the multiprocessor's clock shows";
+  let summary = "The value of the multiprocessor's clock";
   let description = [{
-    The low 32 bits of a count of cycles. It keeps its place among waits, arrivals, loads and stores; arithmetic may move over it.
+    The low 32 bits of a count of cycles. It keeps its place among waits, arrivals, loads and
+    stores; arithmetic may move across it.
 
     **Preconditions**: none.
     **Postconditions**: none.
@@ -503,22 +529,27 @@ def ClockOp : Dash_SlotOp<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Leave a record in the trace";
+  let summary = "Write a record to the trace";
   let description = [{
-    Reads the clock, and stores 16 bytes: what happened, from when (`since`) to now, of which channel or products, and up to two numbers, 32 bits
-    of the first and 16 of the second. One thread stores: a role's only one in a warp, or the first of a warpgroup. A lane's records follow each other
-    until its part of the region is full; what comes then is counted and not stored. `begin` and `end` are a lane's first and last, and also
-    say what time it is for all multiprocessors.
+    Reads the clock, and stores 16 bytes: the event, its time from `since` to now, the channel or
+    products it refers to, and up to two numbers, with 32 bits of the first and 16 of the second.
+    One thread stores: the only one of a role in a warp, or the first of a warpgroup. A lane's
+    records follow each other until its part of the region is full; later ones are counted but not
+    stored. `begin` and `end` are a lane's first and last, and also record the time that all
+    multiprocessors share.
 
-    **Preconditions**: the workers have a `trace`; `begin` stands in front of all others of the role, and `end` behind them.
+    **Preconditions**: the workers have a `trace`; `begin` precedes all other records of the role,
+    and `end` follows them.
     **Postconditions**: nothing that roles wait for is changed.
-    **Example**: `%then = dash.trace slot_full of("q") since(%now) numbers(%use)`, as in test/Steps/insert-trace.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `has room for 2 numbers, got 3`; `'begin' is of nothing, and has
-    no time before and no numbers`, and so for `end`; `its workers keep no trace: they have no number of records`.
+    **Example**: `%then = dash.trace slot_full of("q") since(%now) numbers(%use)`, as in
+    test/Steps/insert-trace.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `has room for 2 numbers,
+    got 3`; `'begin' is of nothing, and has no time before and no numbers`, and so for `end`; `its
+    workers keep no trace: they have no number of records`.
   }];
   let arguments = (ins
     Arg<TraceEventAttr, "what happened">:$event,
-    Arg<OptionalAttr<StrAttr>, "of which channel, or of which products">:$of,
+    Arg<OptionalAttr<StrAttr>, "the channel, or the products">:$of,
     Arg<Optional<CyclesType>, "when it began; now, if it took no time">:$since,
     Arg<Variadic<Index>, "which use, item or turn">:$numbers);
   let results = (outs Res<CyclesType, "the time">:$now);
@@ -533,18 +564,19 @@ def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[Mem
 //===--------------------------------------------------------------------------===//
 
 def TensorOp : Dash_Op<"tensor", [Pure]> {
-  let summary = "Memory that a kernel knows by its role";
+  let summary = "Memory of a kernel, with its role";
   let description = [{
-    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace: the role says which.
+    Replaces, in a kernel, an argument of the function that it is made from, or stands for a region
+    of the workspace: the role tells which.
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `%q = dash.tensor <"q", side = q, access = read, kind = tile, element = bf16, columns = 128> : memref<?x?x?x128xbf16>`,
-    as in test/Entries/outline-workers.mlir.
-    **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the same of other tensors with what they
-    are: of a tile as many columns, too.
+    **Example**: `%q = dash.tensor <"q", side = q, access = read, kind = tile, element = bf16,
+    columns = 128> : memref<?x?x?x128xbf16>`, as in test/Entries/outline-workers.mlir.
+    **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the
+    same of other tensors with what they are: of a tile as many columns, too.
   }];
-  let arguments = (ins Arg<TensorRoleAttr, "what the memory is">:$role);
+  let arguments = (ins Arg<TensorRoleAttr, "the role of the memory">:$role);
   let results = (outs Res<TensorMemRef, "the whole tensor">:$result);
   let assemblyFormat = "$role attr-dict `:` type($result)";
   let hasVerifier = 1;

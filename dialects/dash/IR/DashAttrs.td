@@ -1,7 +1,8 @@
 //===- DashAttrs.td - masks, tiles, problems and orders ---------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks are in DashMasks.td. Every attribute here can be read and written by a person, and reads back equal.
+// Masks are in DashMasks.td. A person can read and write every attribute here, and its text reads
+// back as an equal attribute.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHATTRS_TD
@@ -37,19 +38,20 @@ def TilesAttr : Dash_Attr<"Tiles", "tiles"> {
 def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
   let summary = "Query and key rows of each sequence";
   let description = [{
-    A list of pairs [query rows, key rows], in the order in which the sequences lie in memory. The
-    text is run-length coded: `4 x [3000, 2000]` are four sequences of equal lengths. Any grouping
-    is read; neighbours that are equal are printed as one run.
+    A list of pairs [query rows, key rows], in the order of the sequences in memory. The text is
+    run-length coded: `4 x [3000, 2000]` are four sequences of equal lengths. Any grouping is read;
+    equal neighbours are printed as one run.
 
-    `#dash.sequences<?>` is a list of any number of sequences of any lengths, empty ones too, which are known
-    when kernels run and not before.
+    `#dash.sequences<?>` is a list of any number of sequences of any lengths, including empty ones,
+    which are known only when kernels run.
 
     **Preconditions**: 1 to 1048576 sequences, every length at least 1; or `?`.
-    **Postconditions**: `getQ()` and `getKv()` have one length each a sequence; none of an open list.
+    **Postconditions**: `getQ()` and `getKv()` have one length for each sequence; an open list has
+    none.
     **Example**: `#dash.sequences<[1000, 1000], 4 x [3000, 2000]>`; `#dash.sequences<?>`.
-    **Errors**: `a list of sequences may not be empty, expected lengths or '?'`; `sequence 1 must have at least 1 key row,
-    got 0`; `a run must have at least 1 sequence, got 0`; `a list may have at most 1048576
-    sequences, got 2000000`; `got 2 query lengths but 1 key lengths`.
+    **Errors**: `a list of sequences may not be empty, expected lengths or '?'`; `sequence 1 must
+    have at least 1 key row, got 0`; `a run must have at least 1 sequence, got 0`; `a list may have
+    at most 1048576 sequences, got 2000000`; `got 2 query lengths but 1 key lengths`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t", "query rows of each sequence">:$q,
                         ArrayRefParameter<"int64_t", "key rows of each sequence">:$kv);
@@ -60,10 +62,11 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
     static constexpr int64_t maxSize = int64_t(1) << 20;
 
     size_t size() const { return getQ().size(); }
-    /// Whether lengths are known when kernels run, and not before. What follows is of lists that are not.
+    /// Whether lengths are known only when kernels run. The functions below need a list with known
+    /// lengths.
     bool isOpen() const { return getQ().empty(); }
 
-    /// Rows of all sequences together, saturating at the largest int64_t.
+    /// Rows of all sequences in total, saturating at the largest int64_t.
     int64_t getTotalQ() const;
     int64_t getTotalKv() const;
 
@@ -71,7 +74,7 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
     int64_t getMostQ() const;
     int64_t getMostKv() const;
 
-    /// Whether all sequences have the same two lengths, as those of a batch have.
+    /// Whether all sequences have the same two lengths, like those of a batch.
     bool isUniform() const;
   }];
 }
@@ -79,8 +82,8 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
 def ProblemAttr : Dash_Attr<"Problem", "problem"> {
   let summary = "What a schedule was made and verified for";
   let description = [{
-    Everything that decides which tasks exist, and the head dims, which the sizes of the tiles'
-    sums depend on.
+    Everything that decides which tasks exist, and the head dims, which determine the sizes of the
+    tiles' sums.
 
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
     the tiles and the sequences (see `#dash.blocks`), whose lengths are stated.
@@ -88,7 +91,8 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
     **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`;
-    `the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves`; those of the mask's rules.
+    `the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves`;
+    those of the mask's rules.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,
@@ -109,31 +113,32 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
 def CostAttr : Dash_Attr<"Cost", "cost"> {
   let summary = "The cost model that a schedule was chosen and judged by";
   let description = [{
-    C(k) and R(k) are the ends of compute and reduction of a worker's k-th task:
-    `C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)` and
-    `R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r`, where `pred`
-    is the previous turn of the chain, c is `compute`, r is `reduce` and b is `buffers`.
+    C(k) and R(k) are the ends of compute and reduction of a worker's k-th task: `C(k) = max(C(k-1),
+    R(k-b)) + c + (boundary if the task is the first of its item)` and `R(k) = max(C(k), R(k-1),
+    R(pred) + (latency if pred ran on another worker)) + r`. Here `pred` is the previous turn of the
+    chain, c is `compute`, r is `reduce` and b is `buffers`.
 
-    With several parts and a `piece` above 0, an item also adds its sums of dK and dV, in pieces as large as a
-    tile of dQ, each in `piece`; the next part may begin when the first is there. While they leave, the next item
-    begins, so its boundary needs no buffer. `convert` is what rounding the sums of a kv tile takes a worker behind
-    the order, and `gather` what reading a contribution that is kept apart takes it there; they count where a number of parts, or
-    what is kept apart, is chosen. The text leaves a `boundary`, `piece`, `convert` or `gather` of 0 out.
+    With several parts and a `piece` above 0, an item also adds its sums of dK and dV, in pieces the
+    size of a dQ tile, each in `piece`; the next part may begin when the first piece is there. While
+    they leave, the next item begins, so its boundary needs no buffer. `convert` is the time in
+    which a worker rounds the sums of a kv tile after the order, and `gather` the time in which it
+    reads a contribution that is kept apart. They count when a number of parts, or what is kept
+    apart, is chosen. The text omits a `boundary`, `piece`, `convert` or `gather` of 0.
 
-    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency`, `boundary`, `piece`,
-    `convert` and `gather` at least 0, `buffers` at least 1.
+    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency`, `boundary`,
+    `piece`, `convert` and `gather` at least 0, `buffers` at least 1.
     **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
-    **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5, piece = 1.6,
-    convert = 7.5, gather = 1.0>`.
-    **Errors**: `'compute' must be above 0 and at most 1e100, got -1.0`; `'latency' must be from 0 to
-    1e100, got -0.5`, and so for boundary, piece, convert and gather; `'buffers' must be at least 1, got 0`;
-    `expected boundary, piece, convert or gather, each at most once and in this order`.
+    **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary =
+    5.5, piece = 1.6, convert = 7.5, gather = 1.0>`.
+    **Errors**: `'compute' must be above 0 and at most 1e100, got -1.0`; `'latency' must be from 0
+    to 1e100, got -0.5`, and so for boundary, piece, convert and gather; `'buffers' must be at least
+    1, got 0`; `expected boundary, piece, convert or gather, each at most once and in this order`.
   }];
   let parameters = (ins APFloatParameter<"time of a task's compute">:$compute,
                         APFloatParameter<"time of a task's reduction">:$reduce,
                         APFloatParameter<"time of a hop to another worker">:$latency,
                         AttrParameter<"int64_t", "dQ buffers of a worker">:$buffers,
-                        APFloatParameter<"time that an item takes beside its tasks">:$boundary,
+                        APFloatParameter<"time of an item besides its tasks">:$boundary,
                         APFloatParameter<"time of adding a piece of a part's sums">:$piece,
                         APFloatParameter<"time of rounding the sums of a kv tile">:$convert,
                         APFloatParameter<"time of reading a contribution that is kept apart">:$gather);
@@ -163,14 +168,16 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
 def SearchAttr : Dash_Attr<"Search", "search"> {
   let summary = "How an order was searched for";
   let description = [{
-    An order that was searched for follows from its problem, its workers, its costs, and this: the version of
-    the search, the tasks that it may simulate, and the bytes of f32 dQ of unfinished heads that it keeps in
-    flight (0 is no limit). So the same search finds the same order everywhere and at any time.
+    A searched order follows from its problem, its workers, its costs, and this: the version of the
+    search, the number of tasks that it may simulate, and the bytes of f32 dQ of unfinished heads
+    that it keeps in flight (0 is no limit). So the same search always finds the same order
+    everywhere.
 
     **Preconditions**: `version` and `budget` at least 1, `dq_limit` at least 0.
     **Postconditions**: none.
     **Example**: `#dash.search<version = 4, budget = 131072, dq_limit = 33554432>`.
-    **Errors**: `'version' must be at least 1, got 0`, and so for budget; `'dq_limit' must be at least 0, got -1`.
+    **Errors**: `'version' must be at least 1, got 0`, and so for budget; `'dq_limit' must be at
+    least 0, got -1`.
   }];
   let parameters = (ins AttrParameter<"int64_t", "version of the search">:$version,
                         AttrParameter<"int64_t", "tasks that it may simulate">:$budget,
@@ -182,7 +189,7 @@ def SearchAttr : Dash_Attr<"Search", "search"> {
 def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
   let summary = "An order as piecewise quasi-affine functions";
   let description = [{
-    Four functions, which together give every task its worker, its place and its turn for any
+    Four functions that together give every task its worker, its position and its turn for any
     problem size. `//` is `floordiv`; divisors and factors may be symbols.
 
     | member | sizes it may use | gives |
@@ -193,23 +200,24 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
     | `turn(kv, q)` | `q_tiles kv_tiles width first last offset` | turn of kv at q |
 
     A function is an expression, or `if condition then expression else ...` with any number of
-    cases; the first whose condition holds counts. A condition is a conjunction (`and`) of
-    comparisons by `ge` (at least), `le` (at most) and `eq`: words, because the text of an attribute
-    may not hold an unpaired `<` or `>`. What occurs more than once in a function is named first:
-    `let t0 = expression, t1 = expression in`; names are for the text only. In the stored maps and sets a member's inputs and then its
-    sizes are the symbols s0, s1, ..., in the order of the table; every map and every set has all of
-    them, and no dims: MLIR lets only symbols be multiplied and divided by each other.
+    cases; the first case whose condition holds applies. A condition is a conjunction (`and`) of
+    comparisons by `ge` (at least), `le` (at most) and `eq`. These are words because the text of an
+    attribute must not contain an unpaired `<` or `>`. Expressions that occur more than once in a
+    function are named first: `let t0 = expression, t1 = expression in`; the names exist only in the
+    text. In the stored maps and sets, a member's inputs and then its sizes are the symbols s0, s1,
+    ..., in the order of the table. Every map and every set has all of them, and no dims: MLIR only
+    lets symbols be multiplied and divided by each other.
 
-    `item` is about a run of sequences of equal lengths. A group is one (sequence, kv head, part) of
-    it, parts fastest; `groups` is their number. Items of one unit go to the same worker; units of
-    later runs follow those of earlier ones. `width` is the number of workers that the order is made
-    for. `first` and `last` are the active tiles at the ends of the line: q tiles of `kv` in `visit`,
-    kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. All heads of a part are walked one
-    after the other, in the same order.
+    `item` describes a run of sequences of equal lengths. A group is one (sequence, kv head, part)
+    of it, with parts fastest; `groups` is their number. Items of one unit go to the same worker;
+    units of later runs follow those of earlier ones. `width` is the number of workers that the
+    order is made for. `first` and `last` are the active tiles at the ends of the line: q tiles of
+    `kv` in `visit`, kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. All heads of a
+    part are walked one after the other, in the same order.
 
-    **Preconditions**: every case but the last has a condition, the last has none; each value has
-    as many results as its member; constant divisors are positive; no expression is a tree of more than
-    16384 nodes, which is what MLIR walks whatever its parts share.
+    **Preconditions**: every case except the last has a condition, the last has none; each value has
+    as many results as its member; constant divisors are positive; no expression is a tree of more
+    than 16384 nodes, because MLIR walks trees even if parts are shared.
     **Postconditions**: the text reads back as the same functions.
 
     **Example**:
@@ -222,10 +230,10 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
     >
     ```
 
-    **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a
-    meaning in 'turn', choose another name`; `'worker' divides by 0, a
-    constant that is not positive`; `an expression of 'visit' may have at most 16384 terms and
-    operations once names are replaced by what they stand for, got 16385`. From C++ only: `every case of 'turn' but the last needs a
+    **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a meaning
+    in 'turn', choose another name`; `'worker' divides by 0, a constant that is not positive`; `an
+    expression of 'visit' may have at most 16384 terms and operations once names are replaced by
+    what they stand for, got 16385`. From C++ only: `every case of 'turn' but the last needs a
     condition, and the last may have none`; `every map and set of 'visit' must have no dims and 8
     symbols, and every map 1 results`.
   }];
@@ -236,7 +244,7 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether a value or a condition of a member hangs on the size called `size` ("width", …).
+    /// Whether a value or a condition of a member depends on the size called `size` ("width", …).
     bool dependsOn(::llvm::StringRef size) const;
   }];
 }
@@ -245,12 +253,12 @@ def TableAttr : Dash_Attr<"Table", "table"> {
   let summary = "An order as two tables, for stated sizes";
   let description = [{
     `items` has a row for each item in issue order: (worker, sequence, kv head, part, kv tile, part
-    turn), where part turn is the item's place in the chain of its dK and dV. `visits` has a row
-    for each task: (head, q tile, turn), the rows of all items one after the other in issue order,
-    each item with as many rows as the mask leaves tasks.
+    turn), where part turn is the item's position in the chain of its dK and dV. `visits` has a row
+    for each task: (head, q tile, turn). The rows of all items follow each other in issue order, and
+    each item has as many rows as the mask leaves tasks.
 
-    The tables are dense elements, so that `--mlir-elide-elementsattrs-if-larger` shortens them in
-    print. What it prints is read again, but no op accepts it.
+    The tables are dense elements, so `--mlir-elide-elementsattrs-if-larger` shortens them in print.
+    Its output can be read again, but no op accepts it.
 
     **Preconditions**: `items` is a tensor<Nx6xi32>, `visits` a tensor<Tx3xi32>; N and T may be 0.
     **Postconditions**: none.

@@ -1,7 +1,7 @@
 //===- DashComputeOps.td - ops on whole tensors -----------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The problem as a user states it, and the two passes over memory that stand around its tiled form.
+// The problem as a user states it, and the two passes over memory before and after its tiled form.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHCOMPUTEOPS_TD
@@ -13,40 +13,44 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     AttrSizedOperandSegments, OutsideItems, DeclareOpInterfaceMethods<AttentionOpInterface>]> {
   let summary = "The gradients of attention with respect to Q, K and V";
   let description = [{
-    For every sequence and query head, with P = exp(scale * Q K^T - LSE) where the mask lets row i
-    see column j and P = 0 elsewhere, and delta = rowsum(O * dO):
+    For every sequence and query head, let P = exp(scale * Q K^T - LSE) if the mask lets row i see
+    column j, P = 0 otherwise, and delta = rowsum(O * dO). Then:
 
     ```
     dV = P^T dO      dS = P * (dO V^T - delta)      dQ = scale * dS K      dK = scale * dS^T Q
     ```
 
-    dK and dV of a kv head are summed over its group of query heads. `level` says what the bits of
-    the result may not depend on.
+    dK and dV of a kv head are summed over its group of query heads. `level` states what the bits of
+    the result must not depend on.
 
-    With `softcap(c)` scores are c * tanh(scale * Q K^T / c) before the mask is put on them, and dS has the factor 1 - tanh^2 in
-    front of dQ and dK. With `sink` each query head has one more score, sink[h], for all of its rows: it has a part in the sum of
-    exponentials, which the LSE states, and no value. So dQ, dK and dV are what they are, and sink has a gradient, of each sequence
-    by itself: dsink[b, h] = -sum over rows i of exp(sink[h] - LSE[b, h, i]) * delta[b, h, i]; of a list b counts its sequences. A
-    caller adds over them, in the order that it likes: at every level the bits of an entry depend on no other sequence.
+    With `softcap(c)`, scores are c * tanh(scale * Q K^T / c) before the mask applies, and dS has
+    the factor 1 - tanh^2 before dQ and dK. With `sink`, each query head has one more score,
+    sink[h], for all of its rows. It is part of the sum of exponentials, which the LSE states, but
+    has no value. So the formulas of dQ, dK and dV do not change, and sink has a gradient,
+    separately for each sequence: dsink[b, h] = -sum over rows i of exp(sink[h] - LSE[b, h, i]) *
+    delta[b, h, i]; for a list, b counts its sequences. A caller adds over them, in any order: at
+    every level, the bits of an entry depend on no other sequence.
 
-    q, k, v, d_out, dq, dk and dv are memrefs [batch, heads, rows, head dim]; any strides will do as
-    long as the innermost is 1, so the layouts "heads before rows" and "rows before heads" are one
-    type with two strides. lse, the logarithm of each row's sum of exponentials, and delta are
-    [batch, heads, q rows], sink is [heads] and dsink [batch, heads], of a list [sequences, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
-    is 1/sqrt(head dim of q) unless given. With `sequences` the rows of all sequences lie one after
-    the other in a batch of 1; without it each batch entry is a sequence.
+    q, k, v, d_out, dq, dk and dv are memrefs [batch, heads, rows, head dim]. Any strides are
+    allowed as long as the innermost is 1, so the layouts "heads before rows" and "rows before
+    heads" are one type with two strides. lse, the logarithm of each row's sum of exponentials, and
+    delta are [batch, heads, q rows], sink is [heads], and dsink is [batch, heads], for a list
+    [sequences, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale` is
+    1/sqrt(head dim of q) unless given. With `sequences`, the rows of all sequences are contiguous
+    in a batch of 1; without it, each batch entry is a sequence.
 
     **Preconditions**
-    - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse, delta, sink and dsink are f32.
-    - Head dims are static: of q and k, and of v, a multiple of 8 up to 256.
-    - k and v have the same heads, and q a multiple of them; sizes that must agree do, where static.
+    - q, k, v, d_out and o are all bf16 or all f16; so are dq, dk and dv; lse, delta, sink and dsink
+      are f32.
+    - Head dims are static: that of q and k, and that of v, are multiples of 8 up to 256.
+    - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
     - The softcap is a finite number above 0. A sink comes with its dsink.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
-    **Postconditions**: dq, dk, dv and dsink are written in full. A row that sees no column has an LSE of
-    -inf: its dQ is zero, and it adds nothing to dK, dV and dsink. A column that no row sees has a dK and dV
-    of zero. Nothing else is written.
+    **Postconditions**: dq, dk, dv and dsink are written in full. A row that sees no column has an
+    LSE of -inf: its dQ is zero, and it adds nothing to dK, dV and dsink. The dK and dV of a column
+    that no row sees are zero. Nothing else is written.
 
     **Example**
     ```mlir
@@ -65,7 +69,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
       return
     }
 
-    // Scores capped, and a sink.
+    // Capped scores, and a sink.
     func.func @bwd_sink(%q: memref<2x8x512x128xbf16>, %k: memref<2x2x512x128xbf16>,
                         %v: memref<2x2x512x128xbf16>, %do: memref<2x8x512x128xbf16>,
                         %o: memref<2x8x512x128xbf16>, %lse: memref<2x8x512xf32>,
@@ -99,13 +103,14 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - `rows of 'q' must be at least 1, got 0`, and so for every static size
     - `needs exactly one of 'o' and 'delta', got both`
     - `'sequences' needs a batch of 1, got 2`
-    - `'sink' must be a memref of rank 1 [heads], got 'memref<1x8xf32>'`, and so for dsink, `[batch, heads]`
+    - `'sink' must be a memref of rank 1 [heads], got 'memref<1x8xf32>'`, and so for dsink, `[batch,
+      heads]`
     - `'sink' must have the heads of 'q', 8, got 4`
     - `'sink' and 'dsink' come together, got 'sink' alone`
     - `'dsink' must have a row for each of the 2 sequences, got 1`
     - `'softcap' must be a finite number above 0, got -1.0`
-    - those of the mask's rules, `'bits' must have 8 rows (kv blocks), for the longest sequence's 1000
-      key rows, got 4` for one, where types or `sequences` say how long sequences are
+    - those of the mask's rules, `'bits' must have 8 rows (kv blocks), for the longest sequence's
+      1000 key rows, got 4` for one, where types or `sequences` say how long sequences are
     - `rows of 'q' must be the sum of the sequences' query rows, 3000, got 2000`
     - `output 'dk' must not be the same value as 'k'`
     - `stands outside 'dash.items' only: it works on whole tensors`
@@ -125,9 +130,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]", [MemWrite]>:$dsink,
     Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
-    Arg<DeterminismLevelAttr, "what the bits may not depend on">:$level,
+    Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
-    Arg<OptionalAttr<F32Attr>, "how large scores can be: c of c * tanh(score / c)">:$softcap);
+    Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(`
       custom<Inputs>($q, $k, $v, $d_out, $lse, $o, $delta, type($q), type($k), type($v),
@@ -140,7 +145,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     (`sink` `(` $sink^ `,` $dsink `:` type($sink) `,` type($dsink) `)`)? (`softcap` `(` $softcap^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Types of the operands, which the verifier has seen to be memrefs.
+    /// Types of the operands; the verifier has checked that they are memrefs.
     MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
 
     int64_t getHeadDim() { return typeOf(getQ()).getDimSize(3); }
@@ -155,8 +160,8 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
   let description = [{
     `delta[b, h, i] = sum over d of o[b, h, i, d] * d_out[b, h, i, d]`, in f32, for whole tensors.
 
-    **Preconditions**: o and d_out have one shape and element type, bf16 or f16, wherever static;
-    delta is their first three sizes, in f32. Stands outside `dash.items`.
+    **Preconditions**: o and d_out have one shape and element type, bf16 or f16, if static; delta
+    has their first three sizes, in f32. Stands outside `dash.items`.
     **Postconditions**: delta is written in full.
 
     **Example**
@@ -179,7 +184,7 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
     Arg<HalfMemRef, "its gradient, shaped as o", [MemRead]>:$d_out,
     Arg<RowMemRef, "the sums [batch, heads, q rows]", [MemWrite]>:$delta);
   let extraClassDeclaration = [{
-    /// What the sums are to a program: what a delta is that is given.
+    /// The role of the sums: that of a given delta.
     TensorRoleAttr getRole();
   }];
   let assemblyFormat = [{
@@ -190,19 +195,21 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
 }
 
 def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
-  let summary = "The gradient of an attention sink, of each sequence";
+  let summary = "The gradient of an attention sink for each sequence";
   let description = [{
-    `dsink[b, h] = -sum over i of exp(sink[h] - lse[b, h, i]) * delta[b, h, i]`, in f32, for whole tensors. A row whose lse is
-    infinite counts as 0. With `sequences`, those of the `dash.items` that read delta, b counts these, whose rows lie one after the
-    other in a batch of 1. The sum has one order, at whatever level, which the sequence's rows alone fix:
+    `dsink[b, h] = -sum over i of exp(sink[h] - lse[b, h, i]) * delta[b, h, i]`, in f32, for whole
+    tensors. A row whose lse is infinite counts as 0. With `sequences` (those of the `dash.items`
+    that read delta), b counts these sequences, whose rows are contiguous in a batch of 1. The sum
+    has one order, at any level, which depends only on the sequence's rows:
 
-    - rows are taken in runs of 32 from the sequence's first; what a run lacks at its end is +0. A run is added in pairs: its row 2i
-      and its row 2i + 1, then those sums in pairs, up to one;
-    - run r is added to sum r mod 32 of 32 sums, each from +0 and in the order of runs; those are added in pairs, as rows are.
+    - rows are taken in runs of 32, from the sequence's first; rows missing in the last run are +0.
+      A run is added in pairs: rows 2i and 2i + 1, then those sums in pairs, down to one;
+    - run r is added to sum r mod 32 of 32 sums, each starting from +0 and in the order of runs;
+      these sums are added in pairs, like rows.
 
-    **Preconditions**: lse and delta have one shape, sink their heads, dsink their batch, or a row a sequence, and heads, wherever static;
-    all are f32. Stands outside `dash.items`.
-    **Postconditions**: dsink is written in full; an empty sequence has a sum of no runs.
+    **Preconditions**: lse and delta have one shape; sink has their heads; dsink has their batch, or
+    one row for each sequence, and their heads, if static. All are f32. Stands outside `dash.items`.
+    **Postconditions**: dsink is written in full; for an empty sequence it is a sum without runs.
 
     **Example**
     ```mlir
@@ -213,7 +220,7 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
       return
     }
 
-    // Of sequences whose lengths come with each launch.
+    // For sequences whose lengths come with each launch.
     func.func @sinks_of_list(%sink: memref<8xf32>, %lse: memref<1x8x?xf32>, %delta: memref<1x8x?xf32>,
                              %dsink: memref<?x8xf32>) {
       dash.sink_gradient ins(%sink, %lse, %delta : memref<8xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>)
@@ -223,9 +230,11 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
     ```
 
     **Errors**
-    - `'delta' must have the rows of 'lse', 512, got 256`, and so for batch and heads, and those of dsink
+    - `'delta' must have the rows of 'lse', 512, got 256`, and so for batch and heads, and those of
+      dsink
     - `'sink' must have the heads of 'lse', 8, got 4`
-    - `'sequences' needs a batch of 1, got 2`; `'dsink' must have a row for each of the 2 sequences, got 1`
+    - `'sequences' needs a batch of 1, got 2`; `'dsink' must have a row for each of the 2 sequences,
+      got 1`
     - `must have the sequences of the 'dash.items' that read its delta`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
@@ -240,7 +249,8 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
     `outs` `(` $dsink `:` type($dsink) `)` (`sequences` `(` $sequences^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Rows that are added in pairs, and as many sums of such runs. A warp has as many lanes.
+    /// The rows of a run that is added in pairs, and the number of sums of such runs. A warp has as
+    /// many lanes.
     static constexpr int64_t rowsOfRun = 32;
   }];
   let hasVerifier = 1;
@@ -257,8 +267,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     With `waits`, each tile is rounded once the last turn of its chain has told that its sum is complete (`tells`), while others are
     still added to.
 
-    **Preconditions**: source and target have one shape wherever static; source may have more columns, which nobody reads.
-    Stands outside `dash.items`.
+    **Preconditions**: source and target have one shape if static; source may have more columns,
+    which are never read. Stands outside `dash.items`.
     **Postconditions**: target is written in full.
 
     **Example**

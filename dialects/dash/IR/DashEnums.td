@@ -1,4 +1,4 @@
-//===- DashEnums.td - words that dash chooses from --------------*- tablegen -*-===//
+//===- DashEnums.td - enumerations of dash -----------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An enumeration is an attribute (`#dash.level<run>`); ops print its bare word (`level(run)`).
@@ -10,13 +10,13 @@
 include "dash/IR/DashDialect.td"
 include "mlir/IR/EnumAttr.td"
 
-/// The bits do not depend on when the problem runs and beside what, on the same kind of machine.
+/// The bits do not depend on when and beside what the problem runs, on the same kind of machine.
 def LevelRun : I32EnumAttrCase<"Run", 0, "run">;
-/// Nor on the other sequences of the batch and on a sequence's place among them.
+/// Also not on the other sequences of the batch, or on a sequence's position among them.
 def LevelBatch : I32EnumAttrCase<"Batch", 1, "batch">;
-/// Nor on the number of multiprocessors or of resident workers.
+/// Also not on the number of multiprocessors or of resident workers.
 def LevelMachine : I32EnumAttrCase<"Machine", 2, "machine">;
-/// Nor on how many devices share the work.
+/// Also not on the number of devices that share the work.
 def LevelWorld : I32EnumAttrCase<"World", 3, "world">;
 
 def DeterminismLevel : I32EnumAttr<"DeterminismLevel",
@@ -36,9 +36,9 @@ def DeterminismLevelAttr : EnumAttr<DashDialect, DeterminismLevel, "level"> {
     | `run` | when and beside what it runs, on the same kind of machine |
     | `batch` | the other sequences in the batch, and its place there |
     | `machine` | the number of multiprocessors or of resident workers |
-    | `world` | how many devices share the work |
+    | `world` | the number of devices that share the work |
 
-    From `batch` on, chains, visit orders and parts are made for each sequence by itself; from
+    From `batch` on, chains, visit orders and parts are made for each sequence separately; from
     `machine` on, for a stated number of workers (the `width` of a `dash.schedule`).
 
     **Example**: `#dash.level<run>`; on an op `level(run)`.
@@ -50,23 +50,23 @@ def DeterminismLevelAttr : EnumAttr<DashDialect, DeterminismLevel, "level"> {
 
 /// Loads tiles into channels.
 def RoleProducer : I32EnumAttrCase<"Producer", 0, "producer">;
-/// Multiplies, and computes with what it gets.
+/// Multiplies tiles that it receives, and computes with the results.
 def RoleConsumer : I32EnumAttrCase<"Consumer", 1, "consumer">;
 /// Adds tiles to memory.
 def RoleReducer : I32EnumAttrCase<"Reducer", 2, "reducer">;
 
-def RoleKind : I32EnumAttr<"RoleKind", "what warps of a worker do",
+def RoleKind : I32EnumAttr<"RoleKind", "the kind of work of a role's warps",
     [RoleProducer, RoleConsumer, RoleReducer]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
 
 def RoleKindAttr : EnumAttr<DashDialect, RoleKind, "role_kind"> {
-  let summary = "What warps of a worker do";
+  let summary = "The kind of work of a role's warps";
   let description = [{
     | kind | does |
     |---|---|
-    | `producer` | loads tiles from memory into channels, and says what to do with them |
+    | `producer` | loads tiles from memory into channels, with headers |
     | `consumer` | multiplies tiles; never reads the order |
     | `reducer` | adds tiles to memory, in the order's turns |
 
@@ -76,9 +76,9 @@ def RoleKindAttr : EnumAttr<DashDialect, RoleKind, "role_kind"> {
   }];
 }
 
-/// Products in turn, element-wise work behind them.
+/// Products in turn; element-wise work after them.
 def StructureAlternating : I32EnumAttrCase<"Alternating", 0, "alternating">;
-/// Element-wise work beside a warpgroup's own products, too.
+/// Element-wise work also beside a warpgroup's own products.
 def StructureOverlapping : I32EnumAttrCase<"Overlapping", 1, "overlapping">;
 
 def WarpStructure : I32EnumAttr<"WarpStructure", "how consumers share the tensor core",
@@ -90,14 +90,17 @@ def WarpStructure : I32EnumAttr<"WarpStructure", "how consumers share the tensor
 def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
   let summary = "How consumers share the tensor core";
   let description = [{
-    In both structures warpgroups take the tensor core in turn, and products of the next step are issued a step ahead.
+    In both structures, warpgroups take the tensor core in turn, and products of the next step are
+    issued one step ahead.
 
-    | structure | a turn issues | held at once | slots of a step |
-    |---|---|---|---|
-    | `alternating` | dQ of the step before, dK and dV, then S and dP of the next step; element-wise work is behind the turn | sums, and S and dP, or P and dS | a tile each, 2 deep |
-    | `overlapping` | S and dP of the next step, dK and dV; element-wise work runs under dK and dV, dQ under element-wise work | sums, S and dP, P and dS, rows | one for all loaded tiles, 4 deep |
+    - `alternating`: a turn issues dQ of the previous step, dK and dV, then S and dP of the next step.
+      Element-wise work follows the turn. A thread holds the sums, and S and dP, or P and dS. Each
+      tile of a step has a slot, 2 deep.
+    - `overlapping`: a turn issues S and dP of the next step, then dK and dV. Element-wise work runs
+      during dK and dV, and dQ during element-wise work. A thread holds the sums, S and dP, P and dS,
+      and rows. All loaded tiles of a step share a slot, 4 deep.
 
-    `overlapping` takes more registers and slots, and `--dash-assign-roles` chooses it where they fit.
+    `overlapping` takes more registers and slots; `--dash-assign-roles` chooses it if they fit.
 
     **Example**: `#dash<structure overlapping>`; on an op its bare word.
 
@@ -109,25 +112,26 @@ def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
 def ApartNone : I32EnumAttrCase<"None", 0, "none">;
 /// Those of parts, to dK and dV.
 def ApartParts : I32EnumAttrCase<"Parts", 1, "parts">;
-/// Those to dQ, too.
+/// Those to dQ too.
 def ApartAll : I32EnumAttrCase<"All", 2, "all">;
 
-def Apart : I32EnumAttr<"Apart", "which contributions are kept apart until all are there",
+def Apart : I32EnumAttr<"Apart", "which contributions are kept apart until all exist",
     [ApartNone, ApartParts, ApartAll]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
 
 def ApartAttr : EnumAttr<DashDialect, Apart, "apart"> {
-  let summary = "Contributions that are kept in places of their own until all are there";
+  let summary = "Contributions that are kept apart until all exist";
   let description = [{
     | | contributions | memory, of f32 tiles |
     |---|---|---|
     | `none` | each is added to the sum at its turn | none |
-    | `parts` | those of parts, to dK and dV, wait for nobody | as many for each kv tile as there are parts |
-    | `all` | those to dQ, too | and as many for each q tile as there are kv tiles |
+    | `parts` | those of parts, to dK and dV, wait for nothing | a tile for each kv tile and part |
+    | `all` | those to dQ do not wait either | also a tile for each q tile and kv tile |
 
-    What waited for nobody is added up behind the order, in the order of turns: the same sum to the last bit.
+    Contributions that are kept apart are added up after the order, in the order of turns: the same
+    sum to the last bit.
 
     **Example**: `#dash<apart parts>`; on an op its bare word.
 
@@ -158,22 +162,22 @@ def BarrierSideAttr : EnumAttr<DashDialect, BarrierSide, "side"> {
 
 /// The one thread that runs the role.
 def ArriveThread : I32EnumAttrCase<"Thread", 0, "thread">;
-/// One lane of each warp, when all lanes of the warp have come.
+/// One lane of each warp, once all lanes of the warp have arrived.
 def ArriveWarp : I32EnumAttrCase<"Warp", 1, "warp">;
-/// Every thread for itself, which tools that look for races understand.
+/// Every thread; race detectors understand this.
 def ArriveAll : I32EnumAttrCase<"All", 2, "all">;
 
-def ArriveScope : I32EnumAttr<"ArriveScope", "who arrives at an mbarrier",
+def ArriveScope : I32EnumAttr<"ArriveScope", "which threads arrive at an mbarrier",
     [ArriveThread, ArriveWarp, ArriveAll]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
 
 def ArriveScopeAttr : EnumAttr<DashDialect, ArriveScope, "arrive"> {
-  let summary = "Who arrives at an mbarrier";
+  let summary = "Which threads arrive at an mbarrier";
   let description = [{
-    `thread`: the one thread that runs the role. `warp`: one lane of each warp, behind a barrier of the
-    warp. `all`: every thread for itself.
+    `thread`: the one thread that runs the role. `warp`: one lane of each warp, after a barrier of
+    the warp. `all`: every thread.
 
     **Example**: `#dash<arrive warp>`; on an op its bare word.
 
@@ -181,7 +185,7 @@ def ArriveScopeAttr : EnumAttr<DashDialect, ArriveScope, "arrive"> {
   }];
 }
 
-/// Sums of a product: what wgmma calls its D fragment.
+/// Sums of a product: wgmma's D fragment.
 def FragmentAccumulator : I32EnumAttrCase<"Accumulator", 0, "accumulator">;
 /// The same numbers rounded and packed in pairs: the A fragment of the next product.
 def FragmentOperand : I32EnumAttrCase<"Operand", 1, "operand">;
@@ -196,7 +200,7 @@ def FragmentKind : I32EnumAttr<"FragmentKind", "how threads hold a tile in regis
 
 /// Each warpgroup has 64 of the tile's rows, and all columns.
 def SplitRows : I32EnumAttrCase<"Rows", 0, "rows">;
-/// Each warpgroup has all 64 rows, and as many columns as the others.
+/// Each warpgroup has all 64 rows, and an equal share of the columns.
 def SplitColumns : I32EnumAttrCase<"Columns", 1, "columns">;
 
 def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a tile", [SplitRows, SplitColumns]> {
@@ -216,7 +220,7 @@ def TraceSlotFull : I32EnumAttrCase<"SlotFull", 3, "slot_full">;
 def TraceSlotEmpty : I32EnumAttrCase<"SlotEmpty", 4, "slot_empty">;
 /// Waited for a turn.
 def TraceTurn : I32EnumAttrCase<"Turn", 5, "turn">;
-/// Waited until an add was in memory, and gave the turn on.
+/// Waited until an add was in memory, and passed on the turn.
 def TraceGiven : I32EnumAttrCase<"Given", 6, "given">;
 /// Waited until copies had read their slots, or were in memory.
 def TraceCopies : I32EnumAttrCase<"Copies", 7, "copies">;
@@ -229,7 +233,7 @@ def TraceIssue : I32EnumAttrCase<"Issue", 10, "issue">;
 /// Computed element by element.
 def TraceElementwise : I32EnumAttrCase<"Elementwise", 11, "elementwise">;
 
-def TraceEvent : I32EnumAttr<"TraceEvent", "what a record of a trace says",
+def TraceEvent : I32EnumAttr<"TraceEvent", "the event of a trace record",
     [TraceBegin, TraceEnd, TraceItem, TraceSlotFull, TraceSlotEmpty,
      TraceTurn, TraceGiven, TraceCopies, TraceProducts, TraceTensorCore,
      TraceIssue, TraceElementwise]> {
@@ -238,10 +242,12 @@ def TraceEvent : I32EnumAttr<"TraceEvent", "what a record of a trace says",
 }
 
 def TraceEventAttr : EnumAttr<DashDialect, TraceEvent, "trace_event"> {
-  let summary = "What a record of a trace says";
+  let summary = "The event of a trace record";
   let description = [{
-    `begin`, `end`: of a lane. `item`: an item begins. `slot_full`, `slot_empty`, `turn`, `copies`, `products`, `tensor_core`: what was waited for.
-    `given`: an add was waited for, and its turn given on. `issue`: products were issued. `elementwise`: what threads compute with sums.
+    `begin`, `end`: of a lane. `item`: an item begins. `slot_full`, `slot_empty`, `turn`, `copies`,
+    `products`, `tensor_core`: the end of a wait for it. `given`: the end of a wait for an add,
+    whose turn was passed on. `issue`: products were issued. `elementwise`: threads computed with
+    sums.
 
     **Example**: `#dash<trace_event turn>`; on an op its bare word.
 

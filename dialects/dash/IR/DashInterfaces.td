@@ -1,4 +1,4 @@
-//===- DashInterfaces.td - what passes ask of ops ---------------*- tablegen -*-===//
+//===- DashInterfaces.td - what passes query ---------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------===//
 
@@ -9,8 +9,9 @@ include "mlir/IR/OpBase.td"
 
 def StagedOpInterface : OpInterface<"StagedOpInterface"> {
   let description = [{
-    An op that a software-pipelined walk can issue. Its stage says for which step: of two ops that one turn
-    of the loop issues, that of the lower stage works on a step that begins later.
+    An op that a software-pipelined walk can issue. Its stage determines its step: of two ops that
+    one iteration of the loop issues, the one with the lower stage works on a step that begins
+    later.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
@@ -21,12 +22,12 @@ def StagedOpInterface : OpInterface<"StagedOpInterface"> {
 
 def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let description = [{
-    An op on whole tensors that says what each of them is to it. `dash-tile` hands that on (`dash.tensor`), so that passes behind it
-    need not know the op, nor what tensors are called.
+    An op on whole tensors that states the role of each. `dash-tile` records the roles
+    (`dash.tensor`), so later passes need neither the op nor names of tensors.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"The operands that are there, in the order in which callers know them, each with its role.",
+    InterfaceMethod<"The operands that exist, in the order that callers use, each with its role.",
                     "::llvm::SmallVector<::mlir::dash::TensorOfOp>", "getTensors">,
   ];
 }

@@ -1,8 +1,8 @@
-//===- DashKernelAttrs.td - what kernels say of themselves ------*- tablegen -*-===//
+//===- DashKernelAttrs.td - attributes that describe kernels -*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contract between Lowering, which makes kernels, and Target, which describes them to launchers: each
-// attribute is a part of the manifest, and has its fields.
+// The contract between Lowering, which makes kernels, and Target, which describes them to
+// launchers. Each attribute is a part of the manifest and has its fields.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHKERNELATTRS_TD
@@ -17,9 +17,9 @@ include "dash/IR/DashTensorRoles.td"
 
 def RegionBefore : Dash_Words<"RegionBefore", "what a region of the workspace holds before a launch", [
   I32EnumAttrCase<"Any", 0, "any">,
-  I32EnumAttrCase<"Zero", 1, "zero">,   // once: every launch leaves it so
-  I32EnumAttrCase<"Entry", 2, "entry">, // what an entry writes
-  I32EnumAttrCase<"File", 3, "file">]>; // what stands in a file
+  I32EnumAttrCase<"Zero", 1, "zero">,   // once: every launch leaves zeros
+  I32EnumAttrCase<"Entry", 2, "entry">, // the output of an entry
+  I32EnumAttrCase<"File", 3, "file">]>; // the content of a file
 
 def RegionAfter : Dash_Words<"RegionAfter", "what a region of the workspace holds after a launch", [
   I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"Zero", 1, "zero">]>;
@@ -32,7 +32,7 @@ def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
   I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">,
   I32EnumAttrCase<"Sequences", 4, "sequences">]>;
 
-def EntryWhen : Dash_Words<"EntryWhen", "when an entry has to be launched", [
+def EntryWhen : Dash_Words<"EntryWhen", "when an entry must be launched", [
   I32EnumAttrCase<"Always", 0, "always">,
   I32EnumAttrCase<"SizesChange", 1, "sizes_change">]>;
 
@@ -43,20 +43,22 @@ def EntryWhen : Dash_Words<"EntryWhen", "when an entry has to be launched", [
 def FactsAttr : Dash_Attr<"Facts", "facts"> {
   let summary = "What kernels compute, and in which order";
   let description = [{
-    `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
-    worker waits for another. `dash.schedule` has the number for workers that start in index order, as they do where they draw tickets
-    (`dash-outline-program`): there it is that number for a table. `softcap` is absent where scores have none. `apart` says which
-    contributions are kept apart (`dash-keep-apart`), `overlaps_rounding`, that sums are rounded while others are still added to
-    (`dash-overlap-rounding`).
+    `min_workers` is the number of workers that must be resident at once, whatever order they start
+    in: all of them, or 1 if no worker waits for another. `dash.schedule` has the number for workers
+    that start in index order. Workers that draw tickets do (`dash-outline-program`); for a table,
+    this is then that number. `softcap` is absent if scores have none. `apart` states which
+    contributions are kept apart (`dash-keep-apart`), and `overlaps_rounding` whether sums are
+    rounded while others still grow (`dash-overlap-rounding`).
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
-    **Example**: `#dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q
-    = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
-    132, min_workers = 132>`.
-    **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers, 4, got
-    5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their turns, and this program has none`;
-    `'overlaps_rounding' wants sums that grow in turns, and this program has none, or keeps contributions apart`.
+    **Example**: `#dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+    tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1,
+    workers = 132, width = 132, min_workers = 132>`.
+    **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers,
+    4, got 5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their
+    turns, and this program has none`; `'overlaps_rounding' wants sums that grow in turns, and this
+    program has none, or keeps contributions apart`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
@@ -64,16 +66,16 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
     AttrParameter<"::mlir::dash::MaskAttr", "which columns a row attends to">:$mask,
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,
-    StringRefParameter<"builder that made the order, for people">:$kind,
+    StringRefParameter<"builder that made the order, for messages">:$kind,
     EnumParameter<DeterminismLevel>:$level,
     AttrParameter<"bool", "whether equal inputs give equal bits">:$deterministic,
     AttrParameter<"int64_t", "parts of a kv head's group of query heads">:$parts,
     AttrParameter<"int64_t", "lists of items">:$workers,
     AttrParameter<"int64_t", "workers that the order was made for">:$width,
     AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers,
-    OptionalParameter<"::mlir::FloatAttr", "how large scores can be">:$softcap,
+    OptionalParameter<"::mlir::FloatAttr", "cap of the scores">:$softcap,
     DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None", "contributions that are kept apart">:$apart,
-    DefaultValuedParameter<"bool", "false", "whether sums are rounded while others are added to">:$overlaps_rounding);
+    DefaultValuedParameter<"bool", "false", "whether sums are rounded while others still grow">:$overlaps_rounding);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -101,21 +103,21 @@ def SizeAttr : Dash_Attr<"Size", "size"> {
 def ConstraintAttr : Dash_Attr<"Constraint", "constraint"> {
   let summary = "A rule that sizes must follow together";
   let description = [{
-    **Preconditions**: the expression is of the program's sizes.
+    **Preconditions**: the expression uses the program's sizes.
     **Postconditions**: none.
-    **Example**: `#dash.constraint<expression = "heads % kv_heads", equals = 0, message = "heads must be a
-    multiple of kv_heads">`.
+    **Example**: `#dash.constraint<expression = "heads % kv_heads", equals = 0, message = "heads
+    must be a multiple of kv_heads">`.
   }];
   let parameters = (ins StringRefParameter<"of sizes">:$expression,
-                        AttrParameter<"int64_t", "what it has to give">:$equals,
-                        StringRefParameter<"what a launcher says otherwise">:$message);
+                        AttrParameter<"int64_t", "the required value">:$equals,
+                        StringRefParameter<"the launcher's message otherwise">:$message);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def DerivedAttr : Dash_Attr<"Derived", "derived"> {
   let summary = "A size that follows from others";
   let description = [{
-    **Preconditions**: the expression is of the program's sizes.
+    **Preconditions**: the expression uses the program's sizes.
     **Postconditions**: none.
     **Example**: `#dash.derived<name = "q_tiles", expression = "ceildiv(q_rows, 64)">`.
   }];
@@ -125,18 +127,18 @@ def DerivedAttr : Dash_Attr<"Derived", "derived"> {
 }
 
 def TensorAttr : Dash_Attr<"Tensor", "tensor"> {
-  let summary = "A tensor that a launcher hands over";
+  let summary = "A tensor that a launcher passes";
   let description = [{
-    **Preconditions**: it is read or written, no sum of the program's own; `alignment` is a power of two, `stride_multiple` at
-    least 1; the shape is not empty.
+    **Preconditions**: it is read or written, and is not the program's own sum; `alignment` is a
+    power of two, `stride_multiple` at least 1; the shape is not empty.
     **Postconditions**: none.
-    **Example**: `#dash.tensor<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, shape ["batch", "heads",
-    "q_rows", "128"], alignment = 16, stride_multiple = 8>`.
-    **Errors**: `alignment of 'q' must be a power of two, got 3`; `strides of 'q' must be multiples of at
-    least 1, got 0`; `sums of 'dq' are in the workspace, nobody hands them over`.
+    **Example**: `#dash.tensor<<"q", side = q, access = read, kind = tile, element = bf16, columns =
+    128>, shape ["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>`.
+    **Errors**: `alignment of 'q' must be a power of two, got 3`; `strides of 'q' must be multiples
+    of at least 1, got 0`; `sums of 'dq' are in the workspace, and no launcher passes them`.
   }];
   let parameters = (ins
-    AttrParameter<"::mlir::dash::TensorRoleAttr", "what it is">:$role,
+    AttrParameter<"::mlir::dash::TensorRoleAttr", "its role">:$role,
     ArrayRefParameter<"::mlir::StringAttr", "expressions of sizes">:$shape,
     AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
     AttrParameter<"int64_t", "elements that strides are multiples of">:$stride_multiple);
@@ -152,15 +154,16 @@ def TensorAttr : Dash_Attr<"Tensor", "tensor"> {
 def RegionAttr : Dash_Attr<"Region", "region"> {
   let summary = "A part of the workspace that kernels share";
   let description = [{
-    `before` is what it has to hold when kernels are launched first, `after` what they leave in it.
+    `before` is the required content when kernels are first launched, `after` the content that they
+    leave.
 
     **Preconditions**: `alignment` is a power of two.
     **Postconditions**: none.
-    **Example**: `#dash.region<name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = zero,
-    after = zero>`.
+    **Example**: `#dash.region<name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16,
+    before = zero, after = zero>`.
     **Errors**: `alignment of 'turns' must be a power of two, got 0`.
   }];
-  let parameters = (ins StringRefParameter<"name of its parameter, behind `workspace.`">:$name,
+  let parameters = (ins StringRefParameter<"name of its parameter, after `workspace.`">:$name,
                         StringRefParameter<"expression of sizes">:$bytes,
                         AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
                         EnumParameter<RegionBefore>:$before,
@@ -170,17 +173,17 @@ def RegionAttr : Dash_Attr<"Region", "region"> {
 }
 
 def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
-  let summary = "Who fills the workspace region `order`";
+  let summary = "The source of the workspace region `order`";
   let description = [{
-    An entry, by its symbol, where the order is formulas. A file where it is a table, which serves one
-    choice of sizes: then the text is the command that makes the table of other sizes. Where the table was
-    searched for, `search` and `cost` say how, for the certificate.
+    An entry, by its symbol, if the order is formulas. A file if it is a table, which serves one
+    choice of sizes: then the text is the command that makes the table for other sizes. If the table
+    was searched for, `search` and `cost` record how, for the certificate.
 
     **Preconditions**: the text is not empty; `search` and `cost` stand together, at a file.
     **Postconditions**: none.
     **Example**: `#dash.order_source<entry = "attention_bwd_order">`.
-    **Errors**: `the order's entry must have a name`; `the order's file must have a command that makes it`;
-    `an order that was searched for is a file, and has both a search and its costs`.
+    **Errors**: `the order's entry must have a name`; `the order's file must have a command that
+    makes it`; `an order that was searched for is a file, and has both a search and its costs`.
   }];
   let parameters = (ins EnumParameter<OrderSource>:$source,
                         StringRefParameter<"the entry, or the command">:$text,
@@ -191,41 +194,46 @@ def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
 }
 
 def TraceAttr : Dash_Attr<"Trace", "trace"> {
-  let summary = "What kernels leave in the workspace region `trace`";
+  let summary = "The records of kernels in the workspace region `trace`";
   let description = [{
-    A worker has `records` records of 16 bytes for each lane, lanes side by side, workers one behind the other. `lanes` are who leaves
-    records, `names` what records are of: channels and products, by their numbers.
+    A worker has `records` records of 16 bytes for each lane, lane after lane, worker after worker.
+    `lanes` are the writers of records. `names` are what records refer to by number: channels and
+    products.
 
     **Preconditions**: none.
     **Postconditions**: none.
     **Example**: `#dash.trace<records = 16384, lanes = ["load-q", "compute"], names = ["q"]>`.
-    **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has from 1 to 255 lanes, got 0`, and up to 255 names.
+    **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has from 1 to
+    255 lanes, got 0`, and up to 255 names.
   }];
   let parameters = (ins AttrParameter<"int64_t", "records that a lane has room for">:$records,
-                        ArrayRefParameter<"::mlir::StringAttr", "who leaves records">:$lanes,
-                        OptionalArrayRefParameter<"::mlir::StringAttr", "what they are of">:$names);
+                        ArrayRefParameter<"::mlir::StringAttr", "the writers of records">:$lanes,
+                        OptionalArrayRefParameter<"::mlir::StringAttr", "names that records refer to">:$names);
   let assemblyFormat = "`<` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// A lane's first records say when it began and ended, and how many it left; a record's bytes.
+    /// A lane's first records state when it began and ended, and how many records it left; a
+    /// record's bytes.
     static constexpr int64_t headRecords = 2, recordBytes = 16;
     static constexpr int64_t maxRecords = int64_t(1) << 24;
-    /// Where a lane begins, the bits of its worker's number; those of the multiprocessor stand above.
+    /// The start record of a lane has the worker's number in these bits, and the multiprocessor's
+    /// above.
     static constexpr int64_t workerBits = 20;
-    /// Such that all of a worker's lanes are numbered in a byte, and names, too.
+    /// A byte numbers all of a worker's lanes, and all names.
     static constexpr int64_t maxNames = 255;
-    /// The region's bytes, an expression.
+    /// The bytes of the region, as an expression.
     std::string getBytes() const;
   }];
 }
 
 def ProgramAttr : Dash_Attr<"Program", "program"> {
-  let summary = "What a module of kernels says of itself";
+  let summary = "The description of a module of kernels";
   let description = [{
-    Stands on a `gpu.module` as `dash.program`: everything that a launcher has to know beside the entries.
-    Expressions are of sizes, derived sizes and `workers`. Entries' parameters (`dash.parameter`) are
-    named from it. A derived size called `sequences` says that the program is of a list of them. `maps` are the tensors that the main
-    kernel copies by descriptors, in the order of these in the region `descriptors`.
+    Stands on a `gpu.module` as `dash.program`: everything besides the entries that a launcher must
+    know. Expressions use sizes, derived sizes and `workers`. Entries' parameters (`dash.parameter`)
+    are named after it. A derived size called `sequences` marks a program for a list of sequences.
+    `maps` are the tensors that the main kernel copies by descriptors, in the order of the region
+    `descriptors`.
 
     | name | value |
     |---|---|
@@ -235,10 +243,12 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     | of a region behind `workspace.` | its address |
     | `scale` | the factor on scores |
 
-    The name is that of the function. Entries are called `NAME_role`, with NAME as PTX can have it: letters, digits and `_` stay,
-    any other byte becomes `$` and its two hexadecimal digits, and so does a digit in front (`@"a.1"` has `a$2e1_main`).
+    The name is the function's. Entries are called `NAME_role`, with NAME in the form that PTX
+    allows: letters, digits and `_` stay, any other byte becomes `$` and its two hexadecimal digits,
+    and so does a leading digit (`@"a.1"` has `a$2e1_main`).
 
-    **Preconditions**: names of sizes and derived sizes differ, and those of tensors, and of regions; texts are UTF-8.
+    **Preconditions**: names of sizes and derived sizes differ, and those of tensors, and of
+    regions; texts are UTF-8.
     **Postconditions**: none.
 
     **Example**
@@ -259,8 +269,8 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     }
     ```
 
-    **Errors**: `two sizes are called 'batch'`, and so for tensors and regions; `a program must have a
-    name`; `texts must be UTF-8, which a manifest is written in, got 'x'`, and so for an entry.
+    **Errors**: `two sizes are called 'batch'`, and so for tensors and regions; `a program must have
+    a name`; `texts must be UTF-8, which a manifest is written in, got 'x'`, and so for an entry.
   }];
   let parameters = (ins
     StringRefParameter<"of the function, as the IR has it">:$name,
@@ -268,11 +278,11 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     OptionalArrayRefParameter<"::mlir::dash::SizeAttr", "chosen at a launch">:$sizes,
     OptionalArrayRefParameter<"::mlir::dash::ConstraintAttr", "on sizes">:$constraints,
     OptionalArrayRefParameter<"::mlir::dash::DerivedAttr", "sizes that follow">:$derived,
-    OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "what is handed over">:$tensors,
-    OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr", "what the main kernel copies by descriptors">:$maps,
+    OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "the launcher's tensors">:$tensors,
+    OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr", "tensors that the main kernel copies by descriptors">:$maps,
     OptionalArrayRefParameter<"::mlir::dash::RegionAttr", "of the workspace">:$workspace,
-    AttrParameter<"::mlir::dash::OrderSourceAttr", "who fills the order buffer">:$order,
-    OptionalParameter<"::mlir::dash::TraceAttr", "what kernels leave in the region `trace`, if they have one">:$trace);
+    AttrParameter<"::mlir::dash::OrderSourceAttr", "source of the order buffer">:$order,
+    OptionalParameter<"::mlir::dash::TraceAttr", "records in the region `trace`, if there is one">:$trace);
   let assemblyFormat = [{
     `<` $name `facts` $facts (`sizes` `[` $sizes^ `]`)? (`constraints` `[` $constraints^ `]`)?
         (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`maps` `[` $maps^ `]`)?
@@ -281,25 +291,26 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether an entry's parameter may be called so.
+    /// Whether an entry's parameter may have this name.
     bool isParameterName(::llvm::StringRef name) const;
-    /// Whether sequences are a list, of lengths of their own, in a batch of 1.
+    /// Whether sequences are a list with different lengths, in a batch of 1.
     bool isList() const;
-    /// The only tensor of a kind; null where there is none.
+    /// The only tensor of a kind; null if there is none.
     TensorRoleAttr findTensor(TensorKind kind) const;
     /// Rows of a tile of a tensor's side.
     int64_t rowsOfTile(TensorRoleAttr tensor) const;
     /// Whether contributions to a sum, or to what it becomes, are kept apart.
     bool isApart(TensorRoleAttr tensor) const;
-    /// Tensors that are summed in memory, over items: those of queries, and in parts those of keys.
+    /// Tensors that are summed in memory, over items: those of queries, and with parts those of
+    /// keys.
     ::llvm::SmallVector<TensorRoleAttr> getSummed() const;
-    /// The number of a tensor's descriptor; nothing where it has none.
+    /// The number of a tensor's descriptor; empty if it has none.
     ::std::optional<int64_t> findMap(TensorRoleAttr tensor) const;
-    /// The program with one more region in its workspace, the last.
+    /// The program with one more region at the end of its workspace.
     ProgramAttr withRegion(RegionAttr region) const;
     /// The program with other maps, of the same tensors.
     ProgramAttr withMaps(ArrayRef<TensorMapAttr> maps) const;
-    /// The program with a trace, and its region, the last.
+    /// The program with a trace, and its region at the end of the workspace.
     ProgramAttr withTrace(TraceAttr trace) const;
   }];
 }
@@ -311,16 +322,17 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
 def EntryAttr : Dash_Attr<"Entry", "entry"> {
   let summary = "How a function is launched";
   let description = [{
-    Stands on a function of a `gpu.module` as `dash.entry`. The grid is three expressions of the program's
-    sizes; `cooperative` says that all blocks must be resident at once, `overlaps` that the entry may begin before the one in front of it
-    has ended: it waits for what it reads.
+    Stands on a function of a `gpu.module` as `dash.entry`. The grid is three expressions of the
+    program's sizes. `cooperative` means that all blocks must be resident at once. `overlaps` means
+    that the entry may begin before the entry before it has ended: it waits for what it reads.
 
-    **Preconditions**: blocks and clusters have three extents of at least 1; `shared_bytes` is at least 0.
+    **Preconditions**: blocks and clusters have three extents of at least 1; `shared_bytes` is at
+    least 0.
     **Postconditions**: none.
-    **Example**: `#dash.entry<main, always, grid ["workers", "1", "1"], block [384, 1, 1], cluster [1, 1, 1],
-    shared_bytes = 231424, cooperative = true>`.
-    **Errors**: `a grid must have three expressions, got 1`; `'block' must be three numbers of at least 1,
-    got [0, 1, 1]`; `'shared_bytes' must be at least 0, got -1`.
+    **Example**: `#dash.entry<main, always, grid ["workers", "1", "1"], block [384, 1, 1], cluster
+    [1, 1, 1], shared_bytes = 231424, cooperative = true>`.
+    **Errors**: `a grid must have three expressions, got 1`; `'block' must be three numbers of at
+    least 1, got [0, 1, 1]`; `'shared_bytes' must be at least 0, got -1`.
   }];
   let parameters = (ins
     EnumParameter<EntryRole>:$role,
@@ -330,7 +342,7 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
     ArrayRefParameter<"int32_t", "blocks of a cluster">:$cluster,
     AttrParameter<"int64_t", "dynamic shared memory of a block">:$shared_bytes,
     AttrParameter<"bool", "all blocks at once">:$cooperative,
-    DefaultValuedParameter<"bool", "false", "begins before the entry in front of it has ended">:$overlaps);
+    DefaultValuedParameter<"bool", "false", "may begin before the entry before it has ended">:$overlaps);
   let assemblyFormat = [{
     `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[` $cluster `]` `,`
         struct($shared_bytes, $cooperative, $overlaps) `>`

@@ -1,7 +1,7 @@
-//===- DashLayouts.td - who holds which element of a tile -------*- tablegen -*-===//
+//===- DashLayouts.td - layouts of tiles -------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encodings of tile types. A tile without one is a value that nobody holds yet.
+// Encodings of tile types. A tile without an encoding is a value without a place yet.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHLAYOUTS_TD
@@ -27,8 +27,9 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     - as a `row` (a vector of N, f32): registers 2 i + e are element `8 i + 2 (t % 4) + e`: what goes with the
       columns of an accumulator.
 
-    In memory an accumulator lies as threads hold it, warpgroup by warpgroup: registers 4 i … 4 i + 3 of thread t at
-    word `512 i + 4 t`. Who adds such a tile and who reads the sums name the same attribute.
+    In memory, an accumulator has the layout of the threads, warpgroup by warpgroup: registers 4 i …
+    4 i + 3 of thread t at word `512 i + 4 t`. The ops that add such a tile and that read the sums
+    name the same attribute.
 
     **Preconditions**: an accumulator split by rows has 64 rows a warpgroup; split by columns it has 64 rows, and
     columns that are a multiple of 8 a warpgroup. An operand is split by rows. A row has a multiple of 16 elements.
@@ -37,7 +38,8 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     **Errors**
     - `warpgroups must be from 1 to 8, got 0`
     - `#dash.fragment<accumulator, rows by 2> needs 128 rows, 64 a warpgroup, got 64x128`
-    - `#dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got 128x64`
+    - `#dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got
+      128x64`
     - `an operand is split by rows, got columns`
     - `#dash.fragment<row, rows by 2> needs a multiple of 16 elements in one dimension, got 64x64`
     - `an accumulator holds f32, got 'bf16'`, and so for a row; `an operand holds 16-bit floats, got 'f32'`
@@ -48,7 +50,7 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static constexpr int64_t rowsOfWarpgroup = 64, threadsOfWarpgroup = 128;
-    /// Words that lie side by side in memory, of one thread.
+    /// Words of one thread that are contiguous in memory.
     static constexpr int64_t wordsOfChunk = 4;
 
     bool isSplitByRows() const { return getSplit() == FragmentSplit::Rows; }
@@ -59,7 +61,8 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     /// The first row and the first column of the tile that a warpgroup holds.
     int64_t getFirstRow(int64_t warpgroup) const;
     int64_t getFirstColumn(ArrayRef<int64_t> shape, int64_t warpgroup) const;
-    /// Row and column of an accumulator's register less those of its register 0, within the warpgroup's part.
+    /// Row and column of an accumulator's register relative to its register 0, within the
+    /// warpgroup's part.
     static int64_t getRowOffset(int64_t reg) { return reg / 2 % 2 * 8; }
     static int64_t getColumnOffset(int64_t reg) { return reg / 4 * 8 + reg % 2; }
     /// The `row`'s register that goes with an accumulator's.
@@ -74,19 +77,19 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
 
 def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "A tile in shared memory as the copy engine and wgmma see it";
+  let summary = "A tile in shared memory in the layout of the copy engine and wgmma";
   let description = [{
     Panels of columns, one behind the other. `bytes` are those of a panel's row: 128, where none are stated, 64 or 32, so
     64, 32 or 16 columns of 16 bits. A piece of 16 bytes lies at its number xor the row modulo 8, divided by 1, 2 or 4 (PTX
     ISA, 128-, 64- and 32-byte swizzle).
 
-    **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of a panel's; the tile
-    starts at a multiple of 1024 bytes.
+    **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of
+    a panel's; the tile starts at a multiple of 1024 bytes.
     **Postconditions**: none.
     **Example**: `tensor<64x128xbf16, #dash.swizzled>`, `tensor<64x96xbf16, #dash.swizzled<64>>`.
     **Errors**
-    - `#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got
-      64x32 of 'bf16'`, and so for other bytes
+    - `#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of
+      16-bit floats, got 64x32 of 'bf16'`, and so for other bytes
     - `rows of panels must be 32, 64 or 128 bytes, got 96`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes", "of a panel's row">:$bytes);
@@ -102,7 +105,7 @@ def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
     int64_t getPanelBytes(ArrayRef<int64_t> shape) const { return shape[0] * getBytes(); }
     /// Rows that swap pieces alike: those whose numbers differ in these low bits only.
     int64_t getRowsAlike() const { return mostBytes / getBytes(); }
-    /// Byte of an element but for the swizzle; row a multiple of 8.
+    /// Byte offset of an element without the swizzle; row is a multiple of 8.
     int64_t getOffset(ArrayRef<int64_t> shape, int64_t row, int64_t column) const {
       return column / getColumnsOfPanel() * getPanelBytes(shape) + row * getBytes() +
              column % getColumnsOfPanel() * bytesOfElement;

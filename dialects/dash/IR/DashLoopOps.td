@@ -1,7 +1,8 @@
-//===- DashLoopOps.td - the order, as the roles of a worker read it -*- tablegen -*-===//
+//===- DashLoopOps.td - reads of the order in roles --------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands in roles once items and walks are loops: reads of the order buffer, and numbers that come from it.
+// Ops of roles once items and walks are loops: reads of the order buffer, and numbers derived from
+// it.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHLOOPOPS_TD
@@ -12,8 +13,8 @@ include "dash/IR/DashPipelineOps.td"
 def NumStepsOp : Dash_Op<"num_steps", [Pure, InsideItems, InsideRole]> {
   let summary = "Number of tasks of the item";
   let description = [{
-    How often the walks of the enclosing item run their body. A producer says it to a consumer, which does not
-    read the order.
+    The number of times that the walks of the enclosing item run their body. A producer passes it to
+    a consumer, which does not read the order.
 
     **Preconditions**: none.
     **Postconditions**: at least 0.
@@ -25,18 +26,19 @@ def NumStepsOp : Dash_Op<"num_steps", [Pure, InsideItems, InsideRole]> {
 }
 
 def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
-  let summary = "Where the mask's edge runs through a tile";
+  let summary = "The position of the mask's edge in a tile";
   let description = [{
-    Row i of the q tile sees column j of the kv tile iff `j - i <= lead` and, where the mask has a left side,
-    `lead - width <= j - i` (dash/IR/Band.h): its edges are `width` apart, everywhere, so one number tells both. A mask
-    with a left side only has a right one 2^29 columns out; a full one has a lead of 2^30. The first columns of a
-    union have another lead, which is larger by a number that the mask says.
+    Row i of the q tile sees column j of the kv tile iff `j - i <= lead` and, if the mask has a left
+    bound, `lead - width <= j - i` (dash/IR/Band.h). Its edges are `width` apart everywhere, so one
+    number gives both. A mask with only a left bound has its right edge 2^29 columns out; a full
+    mask has a lead of 2^30. The first columns of a union have another lead, which is larger by a
+    number that the mask states.
 
     **Preconditions**: sequences have at most 2^28 rows; a bound of 2^29 or more is none.
-    **Postconditions**: a tile whose lead is at least its kv rows - 1, and at most the width - (its q rows - 1), has no hidden
-    element.
-    **Example**: `%lead = dash.band_lead at(%seq, %kv, %q) mask(<causal>) tiles(<q = 64, kv = 128>)`, as in
-    test/Pipeline/assign-roles.mlir.
+    **Postconditions**: a tile has no hidden element if its lead is at least its kv rows - 1, and at
+    most the width - (its q rows - 1).
+    **Example**: `%lead = dash.band_lead at(%seq, %kv, %q) mask(<causal>) tiles(<q = 64, kv =
+    128>)`, as in test/Pipeline/assign-roles.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -54,14 +56,16 @@ class Dash_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
 def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["scores", "result"]>]> {
   let summary = "Log of P, transposed, of tiles that nothing hides";
   let description = [{
-    `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`, the factor being 1 if absent: the logarithm to base 2 of
-    what `dash.probability` gives. A consumer computes P in three steps, this one, `dash.hide` and `dash.exp2`, so
-    that a mask is one of them. Scores behind a `dash.softcap` are hidden first: what hides them hides the slope of the cap, too.
+    `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`; the factor is 1 if absent. This is
+    the logarithm to base 2 of the result of `dash.probability`. A consumer computes P in three
+    steps, this op, `dash.hide` and `dash.exp2`, so that the mask is one of them. Scores after a
+    `dash.softcap` are hidden first: this hides the slope of the cap too.
 
-    **Preconditions**: scores are kv tile rows by q tile rows; lse has as many elements as scores have columns.
+    **Preconditions**: scores are kv tile rows by q tile rows; lse has as many elements as scores
+    have columns.
     **Postconditions**: -inf where lse is infinite and the score is not: those rows see nothing.
-    **Example**: `%x = dash.log_probability %s, %lse scale(%scale) : tensor<128x64xf32>, tensor<64xf32>`, as in
-    test/Pipeline/assign-roles.mlir.
+    **Example**: `%x = dash.log_probability %s, %lse scale(%scale) : tensor<128x64xf32>,
+    tensor<64xf32>`, as in test/Pipeline/assign-roles.mlir.
     **Errors**
     - `'lse' must have 64 elements, one for each column of the scores, got 128`
     - `stands inside 'dash.role' only: channels connect roles`
@@ -80,34 +84,38 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
 
 def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
-  let summary = "A logarithm of P, or a capped score, as the mask leaves it";
+  let summary = "A logarithm of P, or a capped score, after the mask";
   let description = [{
-    -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
-    consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
-    (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on. All sequences of a batch have the
-    same; of a list the op says which it is. A mask with a left side or with a union is named: it says how wide it is, so that
-    a row is also hidden iff `j < i + lead - width`, and how much further out the edges of a union's first columns are.
+    -inf if the mask hides an element, so that P is 0 there whatever scores and lse are; otherwise
+    the value. A consumer does not know its task, but receives a number: row j of the tile (a key)
+    is hidden from column i (a query) iff `i + lead < j`, and from all queries past the end of the
+    sequence's kv rows. All sequences of a batch have the same end; for a list, the op names the
+    sequence. A mask with a left bound or with a union is an attribute: it states the width, so that
+    a row is also hidden iff `j < i + lead - width`, and how much further out the edges of a union's
+    first columns are.
 
-    It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
-    behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
+    The op precedes the exponentials. Few tiles have hidden elements, and the others branch around
+    it. The code after the branch is one block, in which exponentials and the arithmetic of dS are
+    interleaved.
 
-    Only tiles that are cut need to know where they are, so no register keeps it for the others: with `again`, which
-    `--dash-insert-waits` adds, the kv tile and the sequence are read once more out of the slot that told them, as its
-    indices of these numbers. So the op has no effect without `again`, and with it reads the channel: nothing moves it
-    behind the arrival that gives the slot back.
+    Only tiles that an edge cuts need their position, so no register keeps it for the others. With
+    `again`, which `--dash-insert-waits` adds, the kv tile and the sequence are read again from the
+    slot that carried them, as its indices with these numbers. Without `again` the op has no effect.
+    With it, the op reads the channel, so nothing moves it after the arrival that releases the slot.
 
-    **Preconditions**: the value is kv tile rows by q tile rows; the slot of `again` is full, and its indices are the kv tile
-    and the sequence that the op is told.
+    **Preconditions**: the value is kv tile rows by q tile rows; the slot of `again` is full, and
+    its indices are the op's kv tile and sequence.
     **Postconditions**: none.
-    **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir;
-    `%y = dash.hide %x band(%lead, %kv) mask(<window = [512, 0]>) : tensor<128x64xf32>`, as in
-    test/Pipeline/assign-roles-window.mlir;
-    `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir;
-    `%y = dash.hide %x band(%lead, %kv) again(%k_tiles[%slot] indices([3]) : !dash.channel<tensor<128x128xbf16>, index,
-    index, index, index>) : tensor<128x64xf32>`, as in test/Steps/insert-waits.mlir.
+    **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in
+    test/Pipeline/assign-roles.mlir; `%y = dash.hide %x band(%lead, %kv) mask(<window = [512, 0]>) :
+    tensor<128x64xf32>`, as in test/Pipeline/assign-roles-window.mlir; `%y = dash.hide %x
+    band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in
+    test/Pipeline/assign-roles-sequences.mlir; `%y = dash.hide %x band(%lead, %kv)
+    again(%k_tiles[%slot] indices([3]) : !dash.channel<tensor<128x128xbf16>, index, index, index,
+    index>) : tensor<128x64xf32>`, as in test/Steps/insert-waits.mlir.
     **Errors**
-    - `reads 2 numbers again, the kv tile and the sequence, got 1 of their indices`; without a sequence `1 number again, the
-      kv tile`
+    - `reads 2 numbers again, the kv tile and the sequence, got 1 of their indices`; without a
+      sequence `1 number again, the kv tile`
     - `index must be from 0 to 3, those of the slot, got 4`
     - `needs a channel, its slot and indices to read again, or none of them`
     - `stands inside 'dash.role' only: channels connect roles`
@@ -116,11 +124,11 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     Arg<SumTile, "log of P or capped scores, transposed: kv rows by q rows">:$value,
     Arg<Index, "the tile's lead: dash.band_lead">:$lead,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
-    Arg<Optional<Index>, "sequence, of a list: whose kv rows count">:$sequence,
-    Arg<OptionalAttr<MaskAttr>, "the mask, if one edge does not say all of it">:$mask,
-    Arg<Optional<ChannelType>, "the channel whose slot told the kv tile and the sequence", [MemRead]>:$channel,
+    Arg<Optional<Index>, "sequence of a list, for its kv rows">:$sequence,
+    Arg<OptionalAttr<MaskAttr>, "the mask, if it has more than one edge">:$mask,
+    Arg<Optional<ChannelType>, "the channel whose slot carried the kv tile and the sequence", [MemRead]>:$channel,
     Arg<Optional<Index>, "that slot">:$slot,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "which of its indices the kv tile and the sequence are">:$indices,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "numbers of its indices that are the kv tile and the sequence">:$indices,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
@@ -134,7 +142,7 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
 def Exp2Op : Dash_ElementwiseOp<"exp2", [AllTypesMatch<["value", "result"]>]> {
   let summary = "Exponentials to base 2";
   let description = [{
-    `result[j, i] = 2^value[j, i]`, as the machine approximates it; 0 for -inf.
+    `result[j, i] = 2^value[j, i]`, with the machine's approximation; 0 for -inf.
 
     **Preconditions**: none.
     **Postconditions**: none.
@@ -147,15 +155,15 @@ def Exp2Op : Dash_ElementwiseOp<"exp2", [AllTypesMatch<["value", "result"]>]> {
 }
 
 def HeldOp : Dash_Op<"held", [SlotAccessOp, InsideRole]> {
-  let summary = "The tiles of a slot that has been waited for and not released";
+  let summary = "The tiles of a slot that is held: waited for and not released";
   let description = [{
-    A slot that a role waits for in one turn of a loop and reads in the next: nothing is waited for again, and nothing
-    goes around the loop in registers.
+    For a slot that a role waits for in one iteration of a loop and reads in the next: there is no
+    second wait, and no register carries the tile around the loop.
 
     **Preconditions**: the role has waited for this use of the channel, and has not released it.
     **Postconditions**: none.
-    **Example**: `%q_tile = dash.held %q_tiles[%step] : !dash.channel<tensor<64x128xbf16>> -> tensor<64x128xbf16>`, as in
-    test/Steps/peel-walks.mlir.
+    **Example**: `%q_tile = dash.held %q_tiles[%step] : !dash.channel<tensor<64x128xbf16>> ->
+    tensor<64x128xbf16>`, as in test/Steps/peel-walks.mlir.
     **Errors**
     - `tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
     - `stands inside 'dash.role' only: channels connect roles`
@@ -184,16 +192,16 @@ def NumItemsOp : Dash_Op<"num_items", [InsideRole]> {
 def ReadItemOp : Dash_Op<"read_item", [InsideRole]> {
   let summary = "An item of this worker's list";
   let description = [{
-    Read from the order buffer: which item it is, where its visits stand, and how often they are walked, a head further
-    each time.
+    Read from the order buffer: the item's indices, the address of its visits, and the number of
+    rounds over them, each one head further.
 
     **Preconditions**: place is below `dash.num_items`.
     **Postconditions**: the item has `visits * rounds` tasks.
-    **Example**: `%seq, %kv_head, %kv, %first_head, %first_visit, %visits, %rounds = dash.read_item[%place]`, as in
-    test/Steps/read-order.mlir.
+    **Example**: `%seq, %kv_head, %kv, %first_head, %first_visit, %visits, %rounds =
+    dash.read_item[%place]`, as in test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<Index, "place in the list">:$place);
+  let arguments = (ins Arg<Index, "position in the list">:$place);
   let results = (outs
     Res<Index, "sequence">:$sequence, Res<Index, "kv head">:$kv_head, Res<Index, "kv tile">:$kv_tile,
     Res<Index, "first query head">:$first_head, Res<I64, "address of the first visit">:$first_visit,
@@ -208,8 +216,8 @@ def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
 
     **Preconditions**: visit and round are below those of the item.
     **Postconditions**: none.
-    **Example**: `%head, %q, %turn, %is_last = dash.read_visit %first_visit[%visit] heads(%first_head, %round)`, as in
-    test/Steps/read-order.mlir.
+    **Example**: `%head, %q, %turn, %is_last = dash.read_visit %first_visit[%visit]
+    heads(%first_head, %round)`, as in test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -226,15 +234,15 @@ def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
 def ReadPartOp : Dash_Op<"read_part", [InsideRole]> {
   let summary = "The turn of an item among the parts of its kv tile";
   let description = [{
-    Read from the order buffer: an item's place in the chain of its dK and dV over the parts. Read behind the walk, where it
-    is needed: a role that adds has no registers to keep it.
+    Read from the order buffer: an item's position in the chain of its dK and dV over the parts. It
+    is read after the walk, where it is needed: a role that adds has no registers to keep it.
 
     **Preconditions**: place is below `dash.num_items`.
     **Postconditions**: none.
     **Example**: `%turn, %is_last = dash.read_part[%place]`, as in test/Steps/read-order-parts.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<Index, "place in the list">:$place);
+  let arguments = (ins Arg<Index, "position in the list">:$place);
   let results = (outs Res<Index, "turn in the kv tile's chain">:$turn, Res<Index, "1 if it is the chain's last">:$is_last);
   let assemblyFormat = "`[` $place `]` attr-dict";
 }

@@ -17,24 +17,24 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Dash_Op<string opMnemonic, list<Trait> traits = []>
     : Op<DashDialect, opMnemonic, traits>;
 
-/// An op with a stage: it takes `StageArg:$stage` as its last argument.
+/// An op with a stage. `StageArg:$stage` must be its last argument.
 class Dash_StagedOp<string opMnemonic, list<Trait> traits = []>
     : Dash_Op<opMnemonic, !listconcat(traits, [StagedOpInterface])>;
 
 def StageArg : Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>,
                    "stage of the software pipeline that issues it">;
 
-/// The op works on tiles, so it needs the `dash.items` that says which.
+/// The op works on tiles, so it needs a `dash.items` that defines them.
 def InsideItems : NativeOpTrait<"InsideItems"> {
   let cppNamespace = "::mlir::dash";
 }
 
-/// The op works on whole tensors: repeated for every item it would be wrong.
+/// The op works on whole tensors: repeating it for every item would be wrong.
 def OutsideItems : NativeOpTrait<"OutsideItems"> {
   let cppNamespace = "::mlir::dash";
 }
 
-/// A tile: a tensor whose shape is known, because it must fit registers and shared memory.
+/// A tile: a tensor of static shape, because it must fit registers and shared memory.
 class TileOf<list<Type> elements, list<int> ranks>
     : ConfinedType<TensorRankOf<elements, ranks>, [HasStaticShapePred],
                    "tile: statically shaped " # TensorRankOf<elements, ranks>.summary,
@@ -46,7 +46,7 @@ def SumTile : TileOf<[F32], [2]>;
 def MatrixTile : TileOf<[BF16, F16, F32], [2]>;
 def RowTile : TileOf<[F32], [1]>;
 
-/// What a slot of a channel may hold.
+/// The possible contents of a channel's slot.
 def SlotElement : AnyTypeOf<[Tile, Index], "a tile or an index">;
 
 /// A whole tensor in memory.

@@ -1,7 +1,7 @@
 //===- DashOps.td - every op of dash ----------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What C++ and the reference page are generated from, in the order of the flow.
+// The input for C++ and the reference page, in the order of the flow.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHOPS_TD

@@ -1,7 +1,7 @@
 //===- DashOrderOps.td - loops over tasks and their order -------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order is named once, by dash.items; nothing below it knows how it was made.
+// Only dash.items names the order; the ops below it do not know how it was made.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHORDEROPS_TD
@@ -15,32 +15,34 @@ include "mlir/IR/SymbolInterfaces.td"
 def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
   let summary = "An order of the tasks: lists, visit orders and chains";
   let description = [{
-    Says for one problem which worker has which items and in which order, in which order an item
-    walks its q tiles, and at which turn each contribution to a dQ tile is added. The order is given
-    by formulas, which serve any size, or by tables, which serve the problem's sizes only.
+    States, for one problem, which worker has which items and in which order, the order in which an
+    item walks its q tiles, and the turn at which each contribution to a dQ tile is added. The order
+    is given by formulas, which serve any size, or by tables, which serve the problem's sizes only.
 
-    `kind` names the builder, for people. `unordered` leaves the order of adds to the hardware: all turns
-    are 0, and the bits may differ even from run to run. `workers` is the number of lists; `width` the number of workers that visit orders and chains were made for:
-    the same, unless `level` says that the bits may not depend on it.
+    `kind` names the builder, for messages. `unordered` leaves the order of adds to the hardware:
+    all turns are 0, and the bits may differ even from run to run. `workers` is the number of lists.
+    `width` is the number of workers that visit orders and chains were made for: it equals
+    `workers`, unless `level` states that the bits must not depend on that.
 
-    `apart` says which contributions wait for no turn, but are kept in places of their own and added up behind the order
-    (`#dash<apart …>`): predicted times follow from it, bits do not.
+    `apart` selects contributions that wait for no turn, but are kept in separate places and added
+    up after the order (`#dash<apart …>`). Predicted times depend on it, bits do not.
 
-    `search` is there where the order was searched for, and says how (`#dash.search`).
+    `search` exists if the order was searched for, and records how (`#dash.search`).
 
-    The verifier looks at the shape only. Coverage, total order, progress and independence are proven by
-    a pass, which leaves what it found for the problem's sizes: `min_workers`, the fewest workers that
-    finish when they are resident at once and start in index order.
+    The verifier checks the shape only. A pass proves coverage, total order, progress and
+    independence, and records its result for the problem's sizes: `min_workers`, the fewest workers
+    that finish when they are resident at once and start in index order.
 
     **Preconditions**
-    - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width` are from 1 to 16384.
+    - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width`
+      are from 1 to 16384.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
-    - `apart` is of an order that is not `unordered`; `apart(parts)` of more parts than one.
-    - A table is in the text (not elided), and has a row for each item:
-      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
+    - `apart` needs an order that is not `unordered`; `apart(parts)` needs more than one part.
+    - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
+      kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
-    - `kind` is UTF-8, as reports and manifests are.
+    - `kind` is UTF-8, because reports and manifests are.
 
     **Postconditions**: none; the op computes nothing.
 
@@ -64,7 +66,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `width must be workers, 132, at level 'run', got 32`
     - `min_workers must be from 1 to workers, 132, got 133`
     - `apart(all) keeps contributions by their turns, and adds that are unordered have none`
-    - `apart(parts) keeps what parts add to dK and dV, and there is one part: state more, or apart(all)`
+    - `apart(parts) keeps what parts add to dK and dV, and there is one part: state more, or
+      apart(all)`
     - `expected what is kept apart (none, parts or all), got 'some'`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
@@ -83,7 +86,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     Arg<I64Attr, "lists of items">:$workers,
     Arg<I64Attr, "workers that the order was made for">:$width,
     Arg<OptionalAttr<I64Attr>, "workers that must be resident at once, once proven">:$min_workers,
-    Arg<UnitAttr, "adds come in no order, so bits may differ">:$unordered,
+    Arg<UnitAttr, "adds have no order, so bits may differ">:$unordered,
     Arg<DefaultValuedAttr<ApartAttr, "::mlir::dash::Apart::None">,
         "contributions that wait for no turn">:$apart,
     Arg<ProblemAttr, "what the order was made for">:$problem,
@@ -117,27 +120,27 @@ def ItemsOp : Dash_Op<"items", [
     NoTerminator, OutsideItems, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "For each item of a tiled problem";
+  let summary = "A loop over the items of a tiled problem";
   let description = [{
     Runs its body once for each item (sequence, kv head, kv tile, part) of the problem that `over`,
     `tiles`, `mask` and `sequences` describe. There are two phases:
 
-    - `unscheduled`: bodies run in any order, one a kv head (a single part); the body has arguments
+    - `unscheduled`: bodies run in any order, with one part for each kv head; the body has arguments
       (sequence, kv head, kv tile).
     - `order(@name)`: workers run the items that the `dash.schedule` gives them, in its order; the
       body has a fourth argument, the item's turn in the chain of its dK and dV over the parts.
 
-    `over(%q, %k, %v)` gives the sizes only: batch, heads, q rows and head dim of q, kv heads and kv
-    rows of k, head dim of v.
-    A kv tile without a task is an item all the same: its walks are empty, and it writes the zeros of
-    its dK and dV. A q tile without a task gets no add, and keeps what dQ's sums began with.
+    `over(%q, %k, %v)` only gives the sizes: batch, heads, q rows and head dim from q, kv heads and
+    kv rows from k, head dim from v. A kv tile without a task is an item too: its walks are empty,
+    and it writes zeros to its dK and dV. A q tile without a task gets no add, and keeps the initial
+    value of dQ's sums.
 
     Arguments are indices: sequences count from 0 in the batch or in `sequences`, heads are
     absolute, tiles count from their sequence's start.
 
     **Preconditions**
-    - Over memrefs of rank 4 of one element type, whose sizes fit where static; heads are a multiple
-      of kv heads.
+    - Over memrefs of rank 4 of one element type, whose sizes fit if static; heads are a multiple of
+      kv heads.
     - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns; adds are
       `dash.ordered_reduce`, or all `dash.reduce` if the schedule is `unordered`.
     - Not inside another `dash.items`.
@@ -181,7 +184,7 @@ def ItemsOp : Dash_Op<"items", [
     Arg<HalfMemRef, "values, for the sizes">:$v,
     Arg<TilesAttr, "rows of the tiles">:$tiles,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
-    Arg<DeterminismLevelAttr, "what the bits may not depend on">:$level,
+    Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -212,20 +215,21 @@ def WalkOp : Dash_Op<"walk", [
     HasParent<"ItemsOp">, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
     AttrSizedOperandSegments, RegionKindInterface, HasOnlyGraphRegion,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
-  let summary = "For each task of an item, in its visit order";
+  let summary = "A loop over the tasks of an item, in its visit order";
   let description = [{
     Runs its body for each (head, q tile) of the item that the mask leaves active, one after the
     other, and carries values from each to the next: `x(n+1) = yield of body(x(n))`, x(0) = init.
     Results are the values after the last task; the init values if there is none. In scheduled items
     the body's third argument is the turn of the task's contribution in the chain of its q tile.
 
-    With `stages(n)` the walk is a software pipeline: a turn of the loop issues its ops in the order in which they stand,
-    each for a step of its own, an op of stage s for the step before that of an op of stage s - 1. So an op may stand in
-    front of what it reads, if its stage is higher. `steps(%n)` is the number of tasks, for a role that does not read it
-    from the order.
+    With `stages(n)` the walk is a software pipeline. An iteration of the loop issues the ops in
+    textual order, each for its own step: an op of stage s for the step before that of an op of
+    stage s - 1. So an op may stand before an op that it depends on, if its stage is higher.
+    `steps(%n)` is the number of tasks, for a role that does not read it from the order.
 
-    **Preconditions**: stands in `dash.items`; init, yielded values and results have the same types; each op
-    stands behind what it reads, in the order of issue; with stages, every op has one.
+    **Preconditions**: stands in `dash.items`; init, yielded values and results have the same types;
+    in the order of issue, each op follows the ops that it depends on; with stages, every op has
+    one.
     **Postconditions**: each task of the item has run once, in the schedule's visit order if there
     is a schedule.
 
@@ -255,7 +259,7 @@ def WalkOp : Dash_Op<"walk", [
   }];
   let arguments = (ins
     Arg<Variadic<Tile>, "values before the first task">:$inits,
-    Arg<Optional<Index>, "number of tasks, where a role is told it">:$num_steps,
+    Arg<Optional<Index>, "number of tasks, for a role that does not read it">:$num_steps,
     Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>, "stages of the software pipeline">:$stages);
   let results = (outs Res<Variadic<Tile>, "values after the last task">:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -324,7 +328,7 @@ def ReduceOp : Dash_Op<"reduce", [SumAccessOp, InsideItems]> {
   let summary = "Add a contribution, in no particular order";
   let description = [{
     `target[sequence, head, tile] += value`, in f32. Adds to one tile may happen in any order, so
-    the bits of the sum may differ from run to run; target must hold zeros before the first.
+    the bits of the sum may differ from run to run; target must hold zeros before the first add.
 
     **Preconditions**: the tile has as many rows as a q or a kv tile, and as many columns as target.
     Stands in unscheduled `dash.items`, or in items whose schedule is `unordered`.
@@ -371,16 +375,17 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     Waits until turns 0 to `turn` - 1 of this tile's chain are in memory, then
     `target[sequence, head, tile] = value` at turn 0, `+= value` at every later turn.
 
-    The sum of a chain is one definite f32 number for each element, whatever the hardware that
-    computes it: contributions are added one at a time from the first turn to the last, each add
-    rounds to nearest, ties to even, and replaces subnormal inputs and results by zero of the same
-    sign. The first contribution is stored as it is, not added to a zero.
+    The sum of a chain is one definite f32 number for each element, on any hardware: contributions
+    are added one at a time from the first turn to the last. Each add rounds to nearest, ties to
+    even, and replaces subnormal inputs and results by zeros of the same sign. The first
+    contribution is stored as it is, not added to a zero.
 
-    Roles hand a tile on in pieces where it is larger than a slot (`dash.piece`): `piece(1 of 2)` adds piece 1 of the tile, and
-    each piece has a chain of its own, with the turns of the tile's.
+    If a tile is larger than a slot, roles pass it on in pieces (`dash.piece`): `piece(1 of 2)` adds
+    piece 1 of the tile. Each piece has a separate chain, with the turns of the tile's.
 
-    `apart` is another way to the same sum: the contribution goes to a place of its own, which its turn gives, and nobody waits.
-    `dash.convert` adds them up in the order of turns. (`dash-keep-apart`)
+    `apart` is another way to the same sum: the contribution goes to a separate place, selected by
+    its turn, and does not wait. `dash.convert` adds the contributions up in the order of turns
+    (`dash-keep-apart`).
 
     With `tells`, the last turn of a chain tells that the sum is complete, and `dash.convert` waits for that. (`dash-overlap-rounding`)
 
@@ -429,7 +434,7 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     Arg<SumTile, "the contribution">:$value,
     Arg<SumMemRef, "sums [batch, heads, rows, head dim]", [MemRead, MemWrite]>:$target,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
-    Arg<Index, "tile of the sequence">:$tile, Arg<Index, "place in the tile's chain">:$turn,
+    Arg<Index, "tile of the sequence">:$tile, Arg<Index, "position in the tile's chain">:$turn,
     Arg<Optional<Index>, "1 if the turn is the chain's last, once items are lowered">:$is_last,
     Arg<OptionalAttr<I64Attr>, "which piece of the tile; all of it if absent">:$piece,
     Arg<OptionalAttr<I64Attr>, "of how many pieces">:$pieces,

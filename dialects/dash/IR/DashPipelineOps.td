@@ -1,7 +1,7 @@
-//===- DashPipelineOps.td - who does what, through which buffers -*- tablegen -*-===//
+//===- DashPipelineOps.td - workers, roles and channels ----*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A worker is a block of threads whose warps have roles. Roles share nothing but channels.
+// A worker is a block of threads whose warps have roles. Roles share only channels.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHPIPELINEOPS_TD
@@ -10,7 +10,7 @@
 include "dash/IR/DashOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-/// The op works on channels, so it needs the `dash.role` whose warps run it.
+/// The op works on channels, so it needs a `dash.role` whose warps run it.
 def InsideRole : NativeOpTrait<"InsideRole"> {
   let cppNamespace = "::mlir::dash";
 }
@@ -22,11 +22,12 @@ class Dash_Type<string name, string typeMnemonic> : TypeDef<DashDialect, name> {
 def ChannelType : Dash_Type<"Channel", "channel"> {
   let summary = "A ring of slots that each hold the same tiles";
   let description = [{
-    The field's asynchronous reference: slots in shared memory, each with a barrier that says it is
-    full and one that says it is empty. A slot holds tiles, and indices that say what to do with them.
-    Once tiles have layouts, an element says how it lies in the slot. What a role puts or waits for has that
-    layout, none (nobody holds it), or one of registers: an operand or a row, which is stored element by
-    element. An accumulator lies as threads hold it, so it has the slot's own layout.
+    The field's asynchronous reference: slots in shared memory, each with one barrier for full and
+    one for empty. A slot holds tiles, and indices that say what to do with them. Once tiles have
+    layouts, an element states its layout in the slot. A role puts and waits for tiles with that
+    layout, without a layout (no thread holds the tile), or with one of registers: an operand or
+    numbers per column, which are stored element by element. An accumulator is stored in the layout
+    of its threads, so it has the slot's own layout.
 
     **Example**: `!dash.channel<tensor<64x128xbf16>, tensor<64xf32>, index>`.
     **Errors**
@@ -35,10 +36,10 @@ def ChannelType : Dash_Type<"Channel", "channel"> {
     - `a tile of a slot has at most 2147483647 bytes, got 'tensor<4611686018427387904x8xf32>'`
     - `a slot holds at most 4 indices, got 5`
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::Type", "what one slot holds">:$elements);
+  let parameters = (ins ArrayRefParameter<"::mlir::Type", "the content of one slot">:$elements);
   let assemblyFormat = "`<` $elements `>`";
   let extraClassDeclaration = [{
-    /// Indices of a slot at most: one load of 16 bytes brings all of them.
+    /// The most indices of a slot: one load of 16 bytes reads all of them.
     static constexpr unsigned maxIndices = 4;
 
     /// Bytes of an element of the slot; an index has 4.
@@ -54,18 +55,20 @@ def ChannelType : Dash_Type<"Channel", "channel"> {
 }
 
 def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryEffects]> {
-  let summary = "One resident block of threads a worker, its warps in roles";
+  let summary = "Workers: one resident block of threads each, with roles for its warps";
   let description = [{
-    What `dash.items` computes, split among the roles of each worker: who loads, who multiplies,
-    who adds. The body holds channels, then roles; all roles run at once, each from start to end,
+    The computation of `dash.items`, split among the roles of each worker: some load, some multiply,
+    some add. The body holds channels, then roles. All roles run at once, each from start to end,
     over the same items in the same order.
 
-    `structure` says how consumers share the tensor core (`#dash<structure ...>`), and with that which tiles share a slot,
-    when products are issued, and how deep channels are; `alternating` if it is not said.
+    `structure` states how consumers share the tensor core (`#dash<structure ...>`). This also
+    determines which tiles share a slot, when products are issued, and how deep channels are. The
+    default is `alternating`.
 
-    `registers` is what a thread has before roles take theirs, `shared_bytes` the shared memory of
-    a worker, from byte 0 to the end of its last slot; both are absent until buffers are planned. `trace` is how many records each lane
-    of a trace has room for; where it is absent, no trace is kept.
+    `registers` is the number that a thread has before roles take theirs, `shared_bytes` the shared
+    memory of a worker, from byte 0 to the end of its last slot; both are absent until buffers are
+    planned. `trace` is the number of records that each lane of a trace has room for; if it is
+    absent, there is no trace.
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.
@@ -73,7 +76,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     **Preconditions**
     - Names of channels differ, and so do names of roles.
     - The `dash.items` of all roles agree in everything but their bodies.
-    - Slots end within `shared_bytes`, where both are given.
+    - Slots end within `shared_bytes`, if both are given.
 
     **Postconditions**: those of the `dash.items` that it was made from.
 
@@ -119,7 +122,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `two channels are named 'k'`, and so for roles
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
-    - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647, `'trace'` from 3 to 16777216
+    - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647,
+      `'trace'` from 3 to 16777216
     - `items of role 'load' are loops, and those of role 'compute' are not`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`
@@ -127,9 +131,9 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
   let arguments = (ins
     Arg<DefaultValuedAttr<WarpStructureAttr, "::mlir::dash::WarpStructure::Alternating">,
         "how consumers share the tensor core">:$structure,
-    Arg<OptionalAttr<I64Attr>, "registers a thread at launch">:$registers,
+    Arg<OptionalAttr<I64Attr>, "registers of a thread at launch">:$registers,
     Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes,
-    Arg<OptionalAttr<I64Attr>, "records of a trace that each lane has room for">:$trace);
+    Arg<OptionalAttr<I64Attr>, "trace records that each lane has room for">:$trace);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
@@ -139,13 +143,14 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     auto getChannels() { return getBody().getOps<ChannelOp>(); }
     auto getRoles() { return getBody().getOps<RoleOp>(); }
 
-    /// Warps of a worker, those without a role included.
+    /// Warps of a worker, including those without a role.
     int64_t getNumWarps();
     /// The first warp of a role.
     int64_t getFirstWarp(RoleOp role);
 
-    /// What a trace calls the threads that leave records: one in each warp that loads or adds, one in each warpgroup of a consumer. The
-    /// first of a role has its name, the others a number behind it.
+    /// The names of the threads that write trace records: one thread in each warp that loads or
+    /// adds, one in each warpgroup of a consumer. The first of a role has the role's name, the
+    /// others have a number added.
     ::llvm::SmallVector<std::string> getLanes();
     /// The first lane of a role.
     int64_t getFirstLane(RoleOp role);
@@ -156,14 +161,15 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
 
 def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "Slots through which roles hand tiles on";
+  let summary = "Slots through which roles pass tiles on";
   let description = [{
     A first-in first-out ring of `depth` slots: `dash.put` acquires an empty slot and fills it,
-    `dash.wait` waits for a full one, `dash.release` says that the oldest slot waited for is empty again.
-    Element i of slot s lies at byte `offsets[i] + s * strides[i]` of the worker's shared memory. The
-    mbarrier that says that slot s is full lies at byte `full + 8 * s` of `barriers(full, empty)`, the one
-    that says it is empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` says how
-    many threads arrive at each of the two in a phase; it is absent until waits are inserted.
+    `dash.wait` waits for a full one, and `dash.release` marks the oldest slot waited for as empty
+    again. Element i of slot s is at byte `offsets[i] + s * strides[i]` of the worker's shared
+    memory. The mbarrier for full of slot s is at byte `full + 8 * s` of `barriers(full, empty)`,
+    the one for empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` is
+    the number of threads that arrive at each of the two in a phase; it is absent until waits are
+    inserted.
 
     **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.
@@ -182,7 +188,7 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     - `needs two numbers of arrivals, full and empty, each at least 1, got array<i64: 0, 1>`
   }];
   let arguments = (ins
-    Arg<StrAttr, "what the slots hold">:$name,
+    Arg<StrAttr, "the content of the slots">:$name,
     Arg<I64Attr, "slots">:$depth,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "first byte of slot 0, of each element">:$offsets,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes from slot to slot, of each element">:$strides,
@@ -194,36 +200,36 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     (`barriers` `(` $barriers^ `)`)? (`arrivals` `(` $arrivals^ `)`)? attr-dict `:` type($result)
   }];
   let extraClassDeclaration = [{
-    /// The role that puts tiles into it, and the one that gets them from it: the first of each; null
-    /// if there is none.
+    /// The role that puts tiles into it, and the one that gets them from it; the first one each, or
+    /// null.
     RoleOp getPutter();
     RoleOp getGetter();
     /// The tiles are put and waited for in each step of a walk, not once an item.
     bool isPerStep();
-    /// How often an item uses a channel of steps outside of its walk, behind all of its steps.
+    /// How often an item uses a channel of steps outside its walk, after all of its steps.
     int64_t getNumItemUses();
     /// The tiles are copied from memory by hardware, not written by threads.
     bool isLoaded();
-    /// The warpgroups of one role hand tiles to each other.
+    /// The warpgroups of one role pass tiles to each other.
     bool isExchange();
   }];
   let hasVerifier = 1;
 }
 
 def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMemoryEffects]> {
-  let summary = "What some of a worker's warps do";
+  let summary = "The program of some of a worker's warps";
   let description = [{
-    Warps of a role run its body together, with two exceptions that its ops say: tiles of a role of
-    whole warpgroups are split among them by rows, and a role of `warps` warps that each add tiles
-    to memory gives warp i the slots i, i + warps, ... of its channel.
+    Warps of a role run its body together, with two exceptions that its ops state. A role of whole
+    warpgroups splits tiles among them. In a role of `warps` warps that each add tiles to memory,
+    warp i has the slots i, i + warps, ... of its channel.
 
-    A consumer never reads the order: which step it is at, and what the mask hides there, stand as
-    indices in the slots that it waits for. Once a consumer has been split, `warpgroup(i of n)` says whose
-    copy it is.
+    A consumer never reads the order: the slots that it waits for carry its step, and what the mask
+    hides there, as indices. Once a consumer has been split, `warpgroup(i of n)` names the warpgroup
+    of this copy.
 
-    **Preconditions**: the body is one scheduled `dash.items`, with one `dash.walk` at most, or, once items
-    are lowered, loops over them. A consumer uses no argument of its items and walk but what the walk
-    carries.
+    **Preconditions**: the body is one scheduled `dash.items`, with at most one `dash.walk`, or,
+    once items are lowered, loops over them. A consumer only uses the values that the walk carries,
+    and no arguments of its items and walk.
     **Postconditions**: none.
 
     **Example**: `dash.role "load" producer warps(1) registers(24) { ... }`, as in `dash.workers`.
@@ -232,14 +238,15 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
     - `warps must be from 1 to 65536, got 0`
     - `registers must be from 1 to 65536, got 0`
     - `holds one scheduled 'dash.items' and nothing else, or loops`
-    - `reads the order in a consumer, which is told what to do by indices in slots`, at the op that does
+    - `reads the order in a consumer, which is told what to do by indices in slots`, at the op that
+      does
     - `has 2 'dash.walk', expected one at most`
   }];
   let arguments = (ins
     Arg<StrAttr, "its name">:$name,
-    Arg<RoleKindAttr, "what it does">:$kind,
+    Arg<RoleKindAttr, "its kind of work">:$kind,
     Arg<I64Attr, "warps">:$warps,
-    Arg<OptionalAttr<I64Attr>, "registers a thread">:$registers,
+    Arg<OptionalAttr<I64Attr>, "registers of a thread">:$registers,
     Arg<OptionalAttr<I64Attr>, "the warpgroup of a consumer that runs this copy">:$warpgroup,
     Arg<OptionalAttr<I64Attr>, "of how many">:$warpgroups);
   let regions = (region SizedRegion<1>:$body);
@@ -265,9 +272,9 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
 def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole, AttrSizedOperandSegments]> {
   let summary = "Fill the next slot of a channel";
   let description = [{
-    Waits until the slot is empty and writes the tiles into it. Tiles that come from `dash.load` are
-    copied by hardware, which also says when the slot is full; others are written by the role's
-    threads, and are seen only after `dash.commit`.
+    Waits until the slot is empty, and writes the tiles into it. Hardware copies tiles that come
+    from `dash.load`, and also signals when the slot is full. The role's threads write other tiles,
+    which are visible only after `dash.commit`.
 
     **Preconditions**: the tiles are those of a slot; either all of them are loaded or none.
     **Postconditions**: the slot is the role's until it is full.
@@ -276,12 +283,13 @@ def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
     !dash.channel<tensor<128x128xbf16>>`, as in `dash.workers`.
 
     **Errors**
-    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
+    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got
+      'tensor<64x128xbf16>'`
     - `tiles must all come from 'dash.load', or none`
     - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins
-    Arg<Variadic<SlotElement>, "what the slot holds: tiles, then indices">:$elements,
+    Arg<Variadic<SlotElement>, "the content of the slot: tiles, then indices">:$elements,
     Arg<ChannelType, "the channel", [MemWrite]>:$channel,
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
@@ -290,7 +298,7 @@ def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
     `:` type($elements) `into` type($channel)
   }];
   let extraClassDeclaration = [{
-    /// Hardware copies the tiles from memory, and says when the slot is full.
+    /// Hardware copies the tiles from memory, and signals when the slot is full.
     bool isLoad();
     /// The elements that are tiles; indices follow them.
     OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
@@ -302,10 +310,11 @@ def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
 def PieceOp : Dash_Op<"piece", [Pure, InsideRole]> {
   let summary = "A piece of a tile that is larger than a slot";
   let description = [{
-    A tile of `n * r` rows leaves in n pieces of r rows, which have all its columns: piece c has the columns
-    `[c * w, (c + 1) * w)` of the tile, w being an n-th of them, and each r rows of these lie beside those before:
-    `result[i, b * w + j] = tile[b * r + i, c * w + j]`. So each warpgroup writes the rows that it holds, in the registers in
-    which it holds them, and all of them write a part of each piece.
+    A tile of `n * r` rows leaves in n pieces of r rows, which together have all its columns. Piece
+    c has the columns `[c * w, (c + 1) * w)` of the tile, where w is an n-th of them, and each r
+    rows of these follow the r rows before: `result[i, b * w + j] = tile[b * r + i, c * w + j]`. So
+    each warpgroup writes its own rows, from the registers that hold them, and every warpgroup
+    writes a part of each piece.
 
     **Preconditions**: stands in a consumer.
     **Postconditions**: none.
@@ -314,8 +323,8 @@ def PieceOp : Dash_Op<"piece", [Pure, InsideRole]> {
     **Errors**
     - `cuts tiles by rows: 128x128 is no multiple of 96x128`
     - `piece must be from 0 to 1, got 2`
-    - `each warpgroup must hold the rows of one block: #dash.fragment<accumulator, rows by 2> does not give
-      #dash.fragment<accumulator, columns by 4>`
+    - `each warpgroup must hold the rows of one block: #dash.fragment<accumulator, rows by 2> does
+      not give #dash.fragment<accumulator, columns by 4>`
     - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins Arg<SumTile, "the tile">:$tile, Arg<I64Attr, "which piece">:$piece);
@@ -325,9 +334,9 @@ def PieceOp : Dash_Op<"piece", [Pure, InsideRole]> {
 }
 
 def CommitOp : Dash_StagedOp<"commit", [SyncOp, InsideItems, InsideRole]> {
-  let summary = "Say that the slot that was put last is full";
+  let summary = "Mark the slot that was put last as full";
   let description = [{
-    Makes what threads have written visible to whoever waits for the slot.
+    Makes the threads' writes visible to roles that wait for the slot.
 
     **Preconditions**: the role has put a slot that it has not committed.
     **Postconditions**: the slot is full.
@@ -382,14 +391,15 @@ def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRol
     tensor<128x128xbf16>`, as in `dash.workers`.
 
     **Errors**
-    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
+    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got
+      'tensor<64x128xbf16>'`
     - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
-  let results = (outs Res<Variadic<SlotElement>, "what the slot holds: tiles, then indices">:$elements);
+  let results = (outs Res<Variadic<SlotElement>, "the content of the slot: tiles, then indices">:$elements);
   let assemblyFormat = [{
     $channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel) `->` type($elements)
   }];
@@ -403,12 +413,12 @@ def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRol
 }
 
 def ReleaseOp : Dash_StagedOp<"release", [SyncOp, InsideItems, InsideRole]> {
-  let summary = "Say that the oldest slot waited for is empty again";
+  let summary = "Mark the oldest slot waited for as empty again";
   let description = [{
-    Waits until everything of this role that reads the slot has done so.
+    Waits until every op of this role that reads the slot has done so.
 
     **Preconditions**: the role has waited for a slot that it has not released.
-    **Postconditions**: the slot is empty once all warps of the role have come here.
+    **Postconditions**: the slot is empty once all warps of the role have executed this.
 
     **Example**: `dash.release %tiles : !dash.channel<tensor<128x128xbf16>>`, as in `dash.workers`.
 
@@ -469,7 +479,7 @@ def GiveTensorCoreOp
     : Dash_StagedOp<"give_tensor_core", [SyncOp, InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
   let summary = "Give the tensor core to the next warpgroup";
   let description = [{
-    Everything meant to run in the turn has been issued.
+    Every product of the turn has been issued.
 
     **Preconditions**: the warpgroup has the turn.
     **Postconditions**: the next one has it.

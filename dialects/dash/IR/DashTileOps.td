@@ -1,8 +1,8 @@
 //===- DashTileOps.td - what a task computes --------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles are values: no thread, no buffer, no address. S and P are held transposed (kv rows by q
-// columns), so that they can be the left operand of the products that give dV and dK.
+// Tiles are values: they have no thread, no buffer and no address. S and P are transposed (kv rows
+// by q columns), so that they can be the left operand of the products that give dV and dK.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHTILEOPS_TD
@@ -13,12 +13,13 @@ include "dash/IR/DashOpBase.td"
 def LoadOp : Dash_Op<"load", [InsideItems]> {
   let summary = "Read a tile";
   let description = [{
-    `result[i, d] = source[sequence, head, tile * rows + i, d]` where that row is in the sequence,
-    else 0. A source of rank 3 gives a tile of rank 1.
+    `result[i, d] = source[sequence, head, tile * rows + i, d]` if that row is in the sequence, else
+    0. A source of rank 3 gives a tile of rank 1.
 
     **Preconditions**: the result has as many rows as a q or a kv tile of its `dash.items`, the
     columns of source or more, and its element type.
-    **Postconditions**: rows past the end of the sequence are zero, and so are columns past those of source.
+    **Postconditions**: rows past the end of the sequence are zero, and so are columns past those of
+    source.
 
     **Example**
     ```mlir
@@ -58,7 +59,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
 
     **Preconditions**: the value has as many rows as a q or a kv tile of its `dash.items`, and the
     columns of target or more.
-    **Postconditions**: rows past the end of the sequence are not written, nor columns past those of target.
+    **Postconditions**: rows past the end of the sequence are not written, nor columns past those of
+    target.
 
     In a consumer it leaves through slots of a channel that the role fills by itself, before it fills them: those behind its last
     use. A slot has a piece of it, all rows and as many columns as fit or are left; `ahead` says how many slots further on than the next the first
@@ -80,8 +82,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
 
     **Errors**
     - the two about rows and columns of `dash.load`
-    - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got
-      '!dash.channel<tensor<64x128xf32>>'`
+    - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of
+      16, got '!dash.channel<tensor<64x128xf32>>'`
     - `leaves through a value that no 'dash.channel' makes`
     - `ahead must be at least 0, got -1`
     - `has the number of a use of no channel`, and so `slots ahead`
@@ -109,7 +111,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     int64_t getSlotOf(int64_t piece);
     /// The same, of the last of these slots.
     int64_t getLastSlot();
-    /// Whether a tile leaves through slots of this type: the same rows and elements, and columns that one side divides.
+    /// Whether a tile can leave through slots of this type: the same rows and elements, and numbers
+    /// of columns of which one divides the other.
     static bool canLeave(::mlir::RankedTensorType tile, ::mlir::Type element, ::mlir::Type channel);
   }];
   let hasVerifier = 1;
@@ -122,9 +125,10 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
     sum starts from zero if `accumulate` is absent.
 
     **Preconditions**: a and b are both bf16 or both f16; after transposing, a has as many columns
-    as b has rows; the result has the rows of a and the columns of b. Where tiles have layouts, they are ones
-    that wgmma has: sums in accumulator fragments, b in a slot, a in a slot or an operand fragment.
-    **Postconditions**: none; an `async` product is complete, and has read its factors, behind the
+    as b has rows; the result has the rows of a and the columns of b. If tiles have layouts, they
+    are ones that wgmma supports: sums in accumulator fragments, b in a slot, a in a slot or an
+    operand fragment.
+    **Postconditions**: none; an `async` product is complete, and has read its factors, after the
     `dash.wgmma_wait` that takes its result.
 
     **Example**
@@ -151,7 +155,8 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
     - `'accumulate' must have the type of the result, 'tensor<128x64xf32>', got ...`
     - `result must be an accumulator fragment where factors have layouts, got 'tensor<128x64xf32>'`
     - `b must lie in a slot, as #dash.swizzled, got 'tensor<64x128xbf16>'`
-    - `a must be an operand fragment, or lie in a slot, as #dash.swizzled, got 'tensor<128x128xbf16>'`
+    - `a must be an operand fragment, or lie in a slot, as #dash.swizzled, got
+      'tensor<128x128xbf16>'`
     - `a in registers cannot be transposed: put it into a slot first`
     - `a in registers must be split as the result is, #dash.fragment<accumulator, columns by 2>, got
       #dash.fragment<operand, rows by 1>`
@@ -161,10 +166,10 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
   let arguments = (ins
     Arg<HalfTile, "left factor">:$a,
     Arg<HalfTile, "right factor">:$b,
-    Arg<Optional<SumTile>, "what the product is added to">:$accumulate,
+    Arg<Optional<SumTile>, "sums that the product is added to">:$accumulate,
     Arg<UnitAttr, "multiply by the transpose of a">:$transpose_a,
     Arg<UnitAttr, "multiply by the transpose of b">:$transpose_b,
-    Arg<UnitAttr, "only issued here: `dash.wgmma_wait` says when it is complete">:$async,
+    Arg<UnitAttr, "only issued here: complete after its `dash.wgmma_wait`">:$async,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the sum">:$result);
   let assemblyFormat = [{
@@ -177,13 +182,13 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
 }
 
 def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["value", "result"]>]> {
-  let summary = "Scores as a softcap leaves them, in units of the cap";
+  let summary = "Scores after a softcap, in units of the cap";
   let description = [{
-    `result[j, i] = tanh(scale * value[j, i] / cap)`, in f32; the factor is 1 if absent. The capped score is cap times that, so
-    `dash.probability` of the result has the cap as its scale.
+    `result[j, i] = tanh(scale * value[j, i] / cap)`, in f32; the factor is 1 if absent. The capped
+    score is cap times this, so `dash.probability` of the result has the cap as its scale.
 
     **Preconditions**: cap is a finite number above 0; value is kv tile rows by q tile rows.
-    **Postconditions**: every element is from -1 to 1, or NaN where the score is.
+    **Postconditions**: every element is from -1 to 1, or NaN if the score is.
 
     **Example**
     ```mlir
@@ -210,7 +215,7 @@ def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["val
   }];
   let arguments = (ins
     Arg<SumTile, "S, transposed: kv rows by q rows">:$value,
-    Arg<F32Attr, "how large scores can be">:$cap,
+    Arg<F32Attr, "cap of the scores">:$cap,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
     StageArg:$stage);
   let results = (outs Res<SumTile, "tanh, transposed">:$result);
@@ -223,10 +228,12 @@ def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["val
 def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems, AllTypesMatch<["probability", "capped", "result"]>]> {
   let summary = "P times the slope of the softcap";
   let description = [{
-    `result[j, i] = probability[j, i] * (1 - capped[j, i]^2)`, in f32, where a capped score below -1 counts as -1: that is how
-    `dash.hide` leaves one. `dash.score_gradient` of the result is dS with respect to scores in front of the cap; dV takes P as it is.
+    `result[j, i] = probability[j, i] * (1 - capped[j, i]^2)`, in f32. A capped score below -1
+    counts as -1: `dash.hide` leaves such scores. `dash.score_gradient` of the result is dS with
+    respect to scores before the cap; dV uses the unchanged P.
 
-    **Preconditions**: both are kv tile rows by q tile rows; capped is what `dash.softcap` gave, or `dash.hide` of that.
+    **Preconditions**: both are kv tile rows by q tile rows; capped is the result of `dash.softcap`,
+    or `dash.hide` of that.
     **Postconditions**: 0 where P is.
 
     **Example**
@@ -261,10 +268,10 @@ def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems, AllTypesMatch<["probabili
 def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
   let summary = "P, transposed, from S and the log of the row sums";
   let description = [{
-    `result[j, i] = exp(scale * scores[j, i] - lse[i])` where row i of the q tile sees column j of the
-    kv tile, both are in the sequence and lse[i] is not -inf; 0 elsewhere. Rows and columns
-    count from the start of the sequence: q * (rows of a q tile) + i, kv * (rows of a kv tile) + j.
-    The mask is that of the enclosing `dash.items`, band and rules; P is 0 where it hides, whatever
+    `result[j, i] = exp(scale * scores[j, i] - lse[i])` if row i of the q tile sees column j of the
+    kv tile, both are in the sequence and lse[i] is not -inf; 0 otherwise. Rows and columns count
+    from the start of the sequence: q * (rows of a q tile) + i, kv * (rows of a kv tile) + j. The
+    mask is that of the enclosing `dash.items`, band and rules; P is 0 where it hides, whatever
     scores and lse are. The factor is 1 if absent.
 
     **Preconditions**: scores are kv tile rows by q tile rows, lse has q tile rows; the result has
@@ -313,9 +320,10 @@ def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
 def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
   let summary = "Round a tile to a half-precision type";
   let description = [{
-    `result[i, j] = round(scale * value[i, j])`, to nearest even, the factor being 1 if absent: sums are f32, the factors of a product bf16
-    or f16. P is rounded for the product that gives dV, and only there: dS is computed from P as it
-    is, because a dS from the rounded P is a fifth further from the true one.
+    `result[i, j] = round(scale * value[i, j])`, to nearest even; the factor is 1 if absent. Sums
+    are f32, the factors of a product bf16 or f16. P is rounded only for the product that gives dV.
+    dS is computed from the unrounded P, because the error of a dS from the rounded P is 1.2 times
+    as large.
 
     **Preconditions**: the result has the shape of the value.
     **Postconditions**: none.
@@ -356,12 +364,14 @@ def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
 def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
   let summary = "dS, transposed, from P, dP and delta";
   let description = [{
-    `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding to the result's type.
-    A result in f32 is not rounded: `dash.round` does that later, where the factors of products in flight are free. The factor `scale` of dS is applied later, once, to the sums.
+    `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding
+    to the result's type. A result in f32 is not rounded: `dash.round` does that later, when the
+    registers of factors of products in flight are free. The factor `scale` of dS is applied later,
+    once, to the sums.
 
     **Preconditions**: probability, gradient and result have one shape, kv tile rows by q tile rows;
     delta has q tile rows.
-    **Postconditions**: 0 where probability is 0 and the difference finite.
+    **Postconditions**: 0 if probability is 0 and the difference is finite.
 
     **Example**
     ```mlir

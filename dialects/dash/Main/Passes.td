@@ -1,8 +1,8 @@
-//===- Passes.td - passes of the room Main -----------------*- tablegen -*-===//
+//===- Passes.td - passes of Main --------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `Main`, of the stage Lowering: from ops of dash to instructions, for the main kernel;
-// one conversion, and the branch that gives each warp its role.
+// `Main`, of the stage Lowering: from ops of dash to instructions of the main kernel. One
+// conversion, and the branch that gives each warp its role.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_MAIN_PASSES_TD
@@ -11,10 +11,10 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
-  let summary = "Convert what roles do to instructions";
+  let summary = "Convert the ops of roles to instructions";
   let description = [{
-    A dialect conversion, a pattern an op: what stands in roles becomes ops of arith, llvm, nvvm and scf, and of
-    assembly where they have none.
+    A dialect conversion with one pattern for each op. Ops of roles become ops of arith, llvm, nvvm
+    and scf, or assembly if there is no op.
 
     | before | after |
     |---|---|
@@ -23,20 +23,21 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | a slot of a channel | its number; addresses are computed where they are needed |
     | `dash.matmul` | one assembly, from `wgmma.fence` to its commit |
     | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
-    | `dash.load_factor` | `ldmatrix`, four words at a time: a warpgroup's rows as wgmma wants a left factor |
+    | `dash.load_factor` | `ldmatrix`, four words at a time, in the layout of a left factor |
     | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
     | `dash.softcap` | 1 - 2 / (1 + 2^x), of two approximations: `ex2` and `rcp` |
-    | `dash.hide` | selects, behind a branch: only tiles that an edge of the mask cuts have hidden elements |
+    | `dash.hide` | selects in a branch, for tiles that an edge of the mask cuts |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
-    A role begins with what its threads have all along, and with a fence for each descriptor that it uses: another
-    kernel has written them. Indices stay of type index, of 32 bits (`dash-convert-to-llvm`). Of a list, what the order buffer says
-    of a sequence is read where a role is told which sequence an item is of, not in each step; a consumer, which has no registers to
-    keep it in, reads it again to hide rows past the end and to copy gradients out.
+    A role begins with the values that its threads keep, and with a fence for each descriptor that
+    it uses: another kernel has written them. Indices keep the type index, with 32 bits
+    (`dash-convert-to-llvm`). For a list, the order buffer's record of a sequence is read where a
+    role learns the sequence of an item, not in each step. A consumer has no registers to keep it:
+    it reads the record again to hide rows past the end and to copy gradients out.
 
-    Needs: `dash-distribute-tiles`, `dash-insert-waits`, `dash-split-warpgroups`, `dash-outline-workers`. Leaves:
-    `dash.workers` with its channels and roles, and `dash.warp_of_role`. Does not: decide anything; what waits for what
-    and who holds what stand in the ops.
+    Needs: `dash-distribute-tiles`, `dash-insert-waits`, `dash-split-warpgroups`,
+    `dash-outline-workers`. Leaves: `dash.workers` with its channels and roles, and
+    `dash.warp_of_role`. Does not: decide anything; the ops state the waits and the layouts.
 
     (* example filepath=test/Main/convert-to-nvvm.mlir *)
   }];
@@ -48,9 +49,10 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
 def LowerRoles : Pass<"dash-lower-roles", "::mlir::ModuleOp"> {
   let summary = "Lower roles to branches on the warp";
   let description = [{
-    One thread initialises the mbarriers of all slots, for as many arrivals as the channel says; the block waits
-    for it. Then warps branch, by a number that the compiler knows to be the same in all lanes: registers first, because
-    they belong to warpgroups (`setmaxnreg`), then the role's body, in all lanes for a consumer, else in lane 0.
+    One thread initialises the mbarriers of all slots, with the arrivals that the channel states,
+    and the block waits for it. Then warps branch by a number that the compiler knows to be uniform.
+    First come registers, because they belong to warpgroups (`setmaxnreg`), then the role's body: in
+    all lanes for a consumer, in lane 0 otherwise.
 
     Needs: `dash-convert-to-nvvm`. Leaves: no op of dash in the entry. Does not: change bodies.
 

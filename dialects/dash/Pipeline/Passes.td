@@ -1,4 +1,4 @@
-//===- Passes.td - by whom, through what ---------------------------*- tablegen -*-===//
+//===- Passes.td - from items to roles and channels --------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stage `Pipeline`: from scheduled items to roles of warps that share nothing but channels.
@@ -12,30 +12,34 @@ include "mlir/Pass/PassBase.td"
 def CheckSizes : Pass<"dash-check-sizes", "::mlir::ModuleOp"> {
   let summary = "Refuse sizes that kernels cannot count, before an order is made for them";
   let description = [{
-    Looks at the sizes that types of a `dash.attention_bwd` state, and refuses those beyond what kernels serve: a batch of
-    65535, as many heads, 2097152 rows. Indices of an order's words have 32 bits. To prove an order of so many tiles, only
-    to refuse it then, would take minutes.
+    Refuses sizes in the types of a `dash.attention_bwd` that kernels do not serve: they serve a
+    batch of up to 65535, as many heads, and 2097152 rows. Indices of an order's words have 32 bits.
+    Proving an order with so many tiles, only to refuse it later, would take minutes.
 
-    Needs: nothing. Leaves: everything. Does not: look at sizes that types leave open. Those of a table are
-    `dash-check-kernels`' business, others that of who launches: the manifest says how far they go.
+    Needs: nothing. Leaves: everything. Does not: check sizes that types leave open.
+    `dash-check-kernels` checks those of a table, and the launcher all others: the manifest states
+    their limits.
 
     (* example filepath=test/Pipeline/check-sizes.mlir *)
   }];
 }
 
 def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
-  let summary = "Refuse what kernels do not cover, before anything is changed";
+  let summary = "Refuse programs that kernels do not cover, before any change";
   let description = [{
-    Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
-    cover. They cover: bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64, 96 or 128 columns; every mask;
-    q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has turns; batches of equal sequences, and lists with one part and without bitmaps; one problem a function; every
-    tensor an argument, with its last dimension contiguous; delta, where it is not an argument in place of o, and dQ's sums, and with
-    parts those of dK and dV, in memory that the function allocates; one scale, an argument or a constant, of `dash.softcap` where scores are capped; a sink; orders that are proven (`min_workers`), and where they
-    are formulas need no more workers than there are at any size; where they are tables, sizes that `dash-check-sizes` takes.
+    Refuses, at the op in question, each scheduled problem that kernels do not cover. They cover:
+    bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64, 96 or 128
+    columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has
+    turns; batches of equal sequences, and lists with one part and without bitmaps; one problem for
+    each function; every tensor an argument, with its last dimension contiguous; delta, unless it is
+    an argument in place of o, and the sums of dQ, and with parts of dK and dV, in memory that the
+    function allocates; one scale, an argument or a constant, which is that of `dash.softcap` if
+    scores are capped; a sink. Orders must be proven (`min_workers`). Formulas must not need more
+    workers than there are, at any size. Tables must have sizes that `dash-check-sizes` accepts.
 
-    Needs: `dash-tile`, which says on arguments what they are (`dash.tensor`), and `dash-apply-schedule`; of orders written by hand,
-    `dash-verify-schedule`. Leaves: everything as it is. Does not: look at shared memory and registers; see
-    `dash-check-resources`.
+    Needs: `dash-tile`, which states the roles of arguments (`dash.tensor`), and
+    `dash-apply-schedule`; for orders written by hand, `dash-verify-schedule`. Leaves: everything as
+    it is. Does not: check shared memory and registers; see `dash-check-resources`.
 
     (* example filepath=test/Pipeline/check-kernels.mlir *)
   }];
@@ -67,10 +71,12 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     these and 16 registers for addresses are at most those that a thread of the target may have: at head dim 64, whatever the
     mask. Else, at head dim 128, `alternating` is. The option asks for either, and is refused where it does not fit.
 
-    With parts an item's own sums (dK and dV) are added by the reducer, too, behind its walk. They leave through the slots of the sums
-    of steps (dQ), in pieces as large as those: `dash.piece`, and `piece(i of n)` of `dash.ordered_reduce` and of `dash.convert`.
+    With parts, the reducer also adds an item's own sums (dK and dV), after its walk. They leave
+    through the slots of the sums of steps (dQ), in pieces of the same size: `dash.piece`, and
+    `piece(i of n)` of `dash.ordered_reduce` and of `dash.convert`.
 
-    Capped scores are hidden before the LSE is subtracted, not behind it: so an element that the mask hides has no slope either.
+    Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
+    slope either.
 
     Needs: `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and everything
     outside of the items. Does not: decide when something happens, or where it lies; every channel
@@ -93,18 +99,20 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 }
 
 def KeepApart : Pass<"dash-keep-apart"> {
-  let summary = "Mark contributions that the schedule keeps in places of their own until all are there";
+  let summary = "Mark contributions that the schedule keeps apart until all exist";
   let description = [{
-    An ordered add waits for the turn in front of it. Where a problem is short, or cut into many parts, that is most of its time:
-    each turn is handed on in one to two microseconds. Contributions that are kept apart wait for nobody, and
-    `dash.convert` adds them up in the order of turns: the same sum to the last bit, for more memory. The `apart` of the
-    `dash.schedule` says which (`#dash<apart …>`; `dash-apply-schedule` chose it).
+    An ordered add waits for the turn before it. If a problem is short, or cut into many parts, that
+    is most of its time: passing on a turn takes one to two microseconds. Contributions that are
+    kept apart wait for nothing, and `dash.convert` adds them up in the order of turns: the same sum
+    to the last bit, for more memory. The `apart` of the `dash.schedule` selects them (`#dash<apart
+    …>`; `dash-apply-schedule` chose it).
 
-    With `all` no worker waits for another: any number of them may be resident, and the launch is a plain one.
+    With `all`, no worker waits for another: any number of them may be resident, and the launch is a
+    plain one.
 
-    Marks `dash.ordered_reduce` in reducers and the `dash.convert` of their targets with `apart`.
+    Marks `dash.ordered_reduce` in reducers, and the `dash.convert` of their targets, with `apart`.
 
-    Needs: `dash-assign-roles`. Leaves: which op runs when, and turns. Does not: change a bit.
+    Needs: `dash-assign-roles`. Leaves: when ops run, and turns. Does not: change a bit.
 
     (* example filepath=test/Pipeline/keep-apart.mlir *)
   }];
@@ -112,20 +120,22 @@ def KeepApart : Pass<"dash-keep-apart"> {
 }
 
 def OverlapRounding : Pass<"dash-overlap-rounding"> {
-  let summary = "Round each sum once it is complete, while others are still added to";
+  let summary = "Round each sum once it is complete, while others still grow";
   let description = [{
-    `dash.convert` reads the sums that the workers leave. A launch that begins when the workers have ended leaves multiprocessors idle
-    whose workers end first, and the time between two launches. But a chain of turns knows when its sum is complete: its last turn tells,
-    and `dash.convert` waits for that, tile by tile. So `NAME_convert` may begin as soon as a worker has ended, on its multiprocessor.
-    (`griddepcontrol`, PTX ISA 9.7.13.13; launchers that do not know it launch the entries one behind the other, which is right too.)
+    `dash.convert` reads the sums that the workers leave. A launch that begins after the workers'
+    end leaves multiprocessors idle whose workers end first, and adds the time between two launches.
+    But a chain of turns knows when its sum is complete: its last turn signals it, and
+    `dash.convert` waits for the signal, tile by tile. So `NAME_convert` can begin on a
+    multiprocessor as soon as its worker has ended. (`griddepcontrol`, PTX ISA 9.7.13.13; launchers
+    without support launch the entries one after the other, which is correct too.)
 
-    Sums are rounded where they stand, so the bits are the same.
+    Sums are rounded in place, so the bits are the same.
 
     Marks `dash.ordered_reduce` in reducers with `tells`, and the `dash.convert` of their targets with `waits`: of all sums or of none, as one
     entry rounds them all. None where adds have no turns, or contributions are kept apart: then there is no last turn to wait for.
 
-    Needs: `dash-assign-roles`, and `dash-keep-apart` where contributions are kept apart. Leaves: which op runs when. Does not: change
-    a bit.
+    Needs: `dash-assign-roles`, and `dash-keep-apart` if contributions are kept apart. Leaves: when
+    ops run. Does not: change a bit.
 
     (* example filepath=test/Pipeline/overlap-rounding.mlir *)
   }];
@@ -133,32 +143,34 @@ def OverlapRounding : Pass<"dash-overlap-rounding"> {
 }
 
 def OrderProducts : Pass<"dash-order-products"> {
-  let summary = "Make the walk of a consumer a software pipeline, in the order in which its products are issued";
+  let summary = "Make a consumer's walk a software pipeline in the issue order of its products";
   let description = [{
-    Gives the walk of a consumer `stages(3)` and each of its ops a stage, moves the ops to the order of issue, and
-    puts `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
+    Gives the walk of a consumer `stages(3)` and each of its ops a stage. Moves the ops to the order
+    of issue, and puts `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
 
-    - stage 0, a step ahead: products of loaded tiles (S, dP), which wait for nothing but loads, and
-      the element-wise work on them;
-    - stage 2, a step late: what is computed from an exchanged tile (dQ, from dS). By then all
-      warpgroups have handed in their rows, so none waits for another in the middle of a step, and
-      one multiplies while the other computes exponentials;
+    - stage 0, a step ahead: products of loaded tiles (S, dP), which only wait for loads, and the
+      element-wise work on them;
+    - stage 2, a step late: ops that use an exchanged tile (dQ, from dS). By then all warpgroups
+      have put their rows, so none waits for another in the middle of a step, and one multiplies
+      while the other computes exponentials;
     - stage 1: everything else.
 
-    In the structure `alternating` an iteration issues, between take and give, the late products, those that are carried on, and
-    the products of the next step; then the next step's element-wise work. Of the products carried on, the one that frees the
-    tile whose successor is needed first goes first.
+    In the structure `alternating`, an iteration issues, between take and give, the late products,
+    those that are carried on, and the products of the next step; then comes the next step's
+    element-wise work. The first of the products carried on is the one that frees the tile whose
+    successor is needed first.
 
-    In the structure `overlapping` a turn is the products of the next step, then those that are carried on. What they wait for is
-    got in front of all of them: loads from shared memory wait behind running products. Behind the turn stand the element-wise
-    work on the first product (P), the late products, the other element-wise work, still in f32, and at the end what is rounded:
-    it takes the registers of the factors of products that are complete by then. So exponentials run under the products carried on,
-    and late products under element-wise work.
+    In the structure `overlapping`, a turn is the products of the next step, then those that are
+    carried on. The gets for both come before all of them: loads from shared memory would wait
+    behind running products. After the turn follow the element-wise work on the first product (P),
+    the late products, the other element-wise work, still in f32, and finally the rounding: it takes
+    the registers of factors whose products are complete by then. So exponentials run during the
+    products carried on, and late products during element-wise work.
 
-    In both no product is in flight where the next iteration begins.
+    In both, no product is in flight where the next iteration begins.
 
-    Needs: `dash-assign-roles`. Leaves: other roles, and what is computed. Does not: say when slots are
-    committed and released.
+    Needs: `dash-assign-roles`. Leaves: other roles, and all computations. Does not: decide when
+    slots are committed and released.
 
     (* example filepath=test/Pipeline/order-products.mlir *)
   }];
@@ -168,25 +180,27 @@ def OrderProducts : Pass<"dash-order-products"> {
 }
 
 def PlaceReleases : Pass<"dash-place-releases"> {
-  let summary = "Say when slots are full, and when they are empty again";
+  let summary = "Commit slots when they are full, and release them after their last reader";
   let description = [{
     Adds a `dash.commit` for each slot that threads write and a `dash.release` for each slot that is
     waited for. In a software pipeline:
 
     - an exchanged tile is committed as soon as the products carried on have been issued, so that
-      the fence runs under them; a tile for another role after the tensor core has been given on,
-      because nobody in this role waits for it;
-    - a slot of loaded tiles is released right before the wait for the next one, and an
-      exchanged one before its product is handed on: each has to wait for the slot's last reader,
-      and there the wait is due anyway. Where the next one has been got before, in the structure `overlapping`, that is in front
-      of what rounds the next factors of the slot's last product.
+      the fence runs during them; a tile for another role is committed after the tensor core has
+      been given on, because nothing in this role waits for it;
+    - a slot of loaded tiles is released right before the wait for the next one, and an exchanged
+      one before its product is handed on: each must wait for the slot's last reader, and at these
+      places that wait happens anyway. In the structure `overlapping`, the next one is got earlier,
+      so the release comes before the op that rounds the next factors of the slot's last product.
 
-    In the structure `overlapping` all commits stand behind the last put of the iteration: their fences are one.
+    In the structure `overlapping`, all commits follow the last put of the iteration and share one
+    fence.
 
-    Stores at the end of an item leave through slots that the role fills by itself (`through %ds_tiles`), and that are empty until it does:
-    each warpgroup through its own rows, as many columns at a time as a slot has. So no loaded tile is kept for them.
+    Stores at the end of an item leave through slots that the role fills by itself (`through
+    %ds_tiles`) and that are empty until then. Each warpgroup uses its own rows, as many columns at
+    a time as a slot has. So no loaded tile is kept for them.
 
-    Needs: `dash-order-products`. Leaves: what is computed. Does not: count slots.
+    Needs: `dash-order-products`. Leaves: all computations. Does not: count slots.
 
     (* example filepath=test/Pipeline/place-releases.mlir *)
   }];
@@ -203,17 +217,17 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     one's, else 1. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
-    Registers: at launch what those of a block give each thread, in whole units; then the fewest that
-    may be asked for for roles that move tiles, and for those that multiply what the rest leaves, up to
-    the most. On sm_90a these numbers are 65536, 8, 24 and 240.
+    Registers: at launch each thread gets an equal share of a block's, in whole units. Then roles
+    that move tiles get the fewest that can be requested, and roles that multiply share the rest, up
+    to the most. On sm_90a these numbers are 65536, 8, 24 and 240.
 
-    Shared memory: the first 1024 bytes have the barriers of slots, behind them their indices, and at the end a word for the
-    index of a worker that draws it. Tiles start at multiples of 1024, as
-    swizzled copies want; channels of one depth share a period, so that one number addresses a stage
-    of all of them; row vectors, which would leave gaps, lie behind all tiles.
+    Shared memory: the first 1024 bytes have the barriers of slots, then their indices, and at the
+    end a word for the index that a worker draws. Tiles start at multiples of 1024, as swizzled
+    copies require. Channels of one depth share a period, so that one number addresses a stage of
+    all of them. Row vectors, which would leave gaps, follow all tiles.
 
-    Needs: `dash-place-releases`. Leaves: everything but these numbers. Does not: refuse what
-    does not fit; see `dash-check-resources`.
+    Needs: `dash-place-releases`. Leaves: everything but these numbers. Does not: refuse plans that
+    do not fit; see `dash-check-resources`.
 
     (* example filepath=test/Pipeline/plan-buffers.mlir *)
   }];
@@ -227,7 +241,7 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     Option<"kvBuffers", "kv-buffers", "int64_t", /*default=*/"0",
            "Slots of tiles of an item: K and V; 0 is 2 where they fit, else 1">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
-           "The chip that is planned for, by its name in PTX">,
+           "The chip to plan for, by its PTX name">,
   ];
   let statistics = [
     Statistic<"numBytes", "num-bytes", "Bytes of shared memory of all workers planned">,
@@ -252,35 +266,35 @@ def HoldFactors : Pass<"dash-hold-factors"> {
 }
 
 def CheckResources : Pass<"dash-check-resources"> {
-  let summary = "Prove that a plan fits a chip and that its roles never wait for ever";
+  let summary = "Prove that a plan fits a chip and that its roles never wait forever";
   let description = [{
     Refuses, with numbers, each worker
 
     - whose slots take more shared memory than a block has, overlap, or start where copies cannot
       write, or whose barriers do not fit;
-    - with more warps than a block has, or products by less than a warpgroup;
-    - whose roles ask for more registers than there were at launch (`setmaxnreg` would wait for
-      ever, and nothing warns), or for numbers that cannot be asked for;
-    - whose steps need more registers than their role has: an estimate from the lifetimes of tiles in
-      the order of issue, because a kernel that spills in its loop is a different kernel;
-    - with a channel that not exactly one role puts and one waits for, or that is put, waited for, committed
-      and released unequally often;
-    - whose roles wait for each other for ever. Roles never look at each other but through channels,
-      so all interleavings end alike, and one of them is run, with the depths of the plan;
-    - in which a waiter of that run misses a phase of a slot: a barrier's parity tells a phase from the
-      one before only.
+    - with more warps than a block has, or with products by less than a warpgroup;
+    - whose roles ask for more registers than there were at launch (`setmaxnreg` would wait forever,
+      without a warning), or for invalid numbers;
+    - whose steps need more registers than their role has: an estimate from the lifetimes of tiles
+      in the order of issue, because spills in the loop change a kernel's speed completely;
+    - with a channel that is not put by exactly one role and waited for by exactly one, or that is
+      put, waited for, committed and released unequally often;
+    - whose roles wait for each other forever. Roles only interact through channels, so all
+      interleavings end alike. The pass runs one of them, with the depths of the plan;
+    - in which a waiter of that run misses a phase of a slot: a barrier's parity only distinguishes
+      a phase from the one before.
 
-    Once items are loops, only what the first three points say is checked, so that it still holds of what is lowered:
-    `dash-verify-protocol` follows the roles then.
+    Once items are loops, only the first three points are checked, so that they still hold for what
+    is lowered: `dash-verify-protocol` follows the roles then.
 
-    Needs: `dash-plan-buffers`. Leaves: everything. Does not: look at turns of ordered adds, which
-    `dash-verify-schedule` proves.
+    Needs: `dash-plan-buffers`. Leaves: everything. Does not: check turns of ordered adds;
+    `dash-verify-schedule` proves them.
 
     (* example filepath=test/Pipeline/check-resources.mlir *)
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
-           "The chip that the plan has to fit, by its name in PTX">,
+           "The chip that the plan must fit, by its PTX name">,
   ];
 }
 

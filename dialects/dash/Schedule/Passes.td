@@ -1,4 +1,4 @@
-//===- Passes.td - in which order ---------------------------------*- tablegen -*-===//
+//===- Passes.td - tiles in an order -----------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stage `Schedule`: from a whole problem to tiles with a proven order.
@@ -10,37 +10,42 @@
 include "mlir/Pass/PassBase.td"
 
 def Tile : Pass<"dash-tile"> {
-  let summary = "Spell an attention backward out on tiles, without an order";
+  let summary = "Write an attention backward as ops on tiles, without an order";
   let description = [{
-    Replaces each `dash.attention_bwd` by its three steps: `dash.delta` (unless delta is given), an
+    Replaces each `dash.attention_bwd` by three steps: `dash.delta` (unless delta is given), an
     unscheduled `dash.items` whose walks add contributions to an f32 sum of dQ, and `dash.convert`,
-    which scales and rounds that sum. With a softcap a task has `dash.softcap` and `dash.damp`, with a sink `dash.sink_gradient`
-    stands behind delta.
+    which scales and rounds that sum. With a softcap, a task has `dash.softcap` and `dash.damp`.
+    With a sink, `dash.sink_gradient` follows delta.
 
-    Arguments of the function that are operands of the op say from now on what they are (`dash.tensor`), and the function, in which
-    order callers know them (`dash.tensors`): the op goes, and passes behind this one look at no names. An argument that is several
-    tensors says so; one that another op of the function has as something else is an error.
+    The function's arguments that are operands of the op get their roles (`dash.tensor`), and the
+    function gets the order that callers use (`dash.tensors`). The op is erased, so later passes
+    need these roles instead of names. An argument that is several tensors has several roles. An
+    argument that already has another role from another op is an error.
 
-    Needs: nothing. Leaves: the same gradients, in no order yet.
-    Does not: choose an order; see `dash-apply-schedule`.
+    Needs: nothing. Leaves: the same gradients, still without an order. Does not: choose an order;
+    see `dash-apply-schedule`.
 
-    A tile must fit the instructions that kernels are made of: a multiple of 16 rows, at most 256.
-    The defaults are the tiles of the fastest kernel known for head dim 128.
-    A tile has the columns of its tensor. Where `widths` are stated, all tiles have the least of them that has room for each tensor:
-    then the other columns are zero, and are not stored. (Kernels have a few widths; tensors in memory are never padded.)
+    A tile must fit the instructions of kernels: a multiple of 16 rows, at most 256. The defaults
+    are the tiles of the fastest known kernel for head dim 128. A tile has the columns of its
+    tensor. With `widths`, all tiles have the least of these widths that has room for each tensor:
+    the other columns are zero, and are not stored. (Kernels have a few widths; tensors in memory
+    are never padded.)
 
-    Sums of dQ and delta live in memory that is allocated before and freed after; later stages place
-    it. The sum is set to zero, because a q tile that sees no column gets no contribution.
+    Sums of dQ, and delta, are in memory that is allocated before and freed after; later stages
+    place it. The sum starts from zeros, because a q tile that sees no column gets no contribution.
 
     (* example filepath=test/Schedule/tile.mlir *)
   }];
   let options = [
-    Option<"q", "q", "int64_t", /*default=*/"::mlir::dash::TileShape().q", "Rows of a tile of Q, dO and dQ">,
-    Option<"kv", "kv", "int64_t", /*default=*/"::mlir::dash::TileShape().kv", "Rows of a tile of K, V, dK and dV">,
-    ListOption<"widths", "widths", "int64_t", "Columns that tiles may have; those of the tensors if empty">,
+    Option<"q", "q", "int64_t", /*default=*/"::mlir::dash::TileShape().q",
+           "Rows of a tile of Q, dO and dQ">,
+    Option<"kv", "kv", "int64_t", /*default=*/"::mlir::dash::TileShape().kv",
+           "Rows of a tile of K, V, dK and dV">,
+    ListOption<"widths", "widths", "int64_t",
+               "Columns that tiles may have; those of the tensors if empty">,
   ];
   let statistics = [
-    Statistic<"numTiled", "num-tiled", "Number of attention backwards spelled out on tiles">,
+    Statistic<"numTiled", "num-tiled", "Number of attention backwards written as ops on tiles">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect"];
@@ -51,89 +56,99 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Builds a schedule for each unscheduled `dash.items`, proves it, adds it to the module as a
     `dash.schedule`, and turns every `dash.reduce` into a `dash.ordered_reduce` at its turn. Only
-    kind=unordered leaves them as they are: it is there to compare with, and not deterministic.
+    kind=unordered keeps `dash.reduce`: it serves comparison, and is not deterministic.
 
-    With `parts` > 1 the query heads of a kv head are split over several items; their dK and dV then
-    have chains too, and are summed in f32 like dQ. More parts than query heads are a multiple of them: each has a run of the q tiles
-    of one head, which kind=synthesized, kind=auto and kind=file cut on every mask, the fixed kinds on full masks. Where `parts` is not stated, kind=auto and
-    kind=synthesized take the number, among the divisors of a group, whose order with the rounding of its sums is
-    predicted to take least; more than one part has to be 1 % faster than one. From level batch on that is asked of
-    each sequence by itself, at level machine of one kv head: where lengths disagree, `parts` must be stated.
-    With sizes that are assumed, and for all other kinds, it is one part.
+    With `parts` > 1, several items share the query heads of a kv head. Their dK and dV then have
+    chains too, and are summed in f32 like dQ. If there are more parts than query heads, their
+    number is a multiple of the heads, and each part has a run of the q tiles of one head.
+    kind=synthesized, kind=auto and kind=file cut such runs on every mask, the fixed kinds only on
+    full masks. If `parts` is not stated, kind=auto and kind=synthesized choose the number, among
+    the divisors of a group, with the least predicted time of the order and the rounding of its
+    sums; more than one part must be 1 % faster than one. From level batch on, each sequence makes
+    this choice separately, at level machine each kv head: if lengths disagree, `parts` must be
+    stated. With assumed sizes, and for all other kinds, it is one part.
 
-    An add waits for the turn in front of it, unless its contribution is kept apart: in a place of its own, to be added up behind the
-    order, in the order of turns. `apart` says which are (`parts`: those of parts, to dK and dV; `all`: those to dQ, too), or leaves it to the
-    times that are predicted (`auto`): waiting, or writing and reading once more. It must be 1 % faster, and take no more than 256 MiB. An
-    order has the same bits whatever is kept apart; a search finds other orders where less waits. At levels above run it does not.
+    An add waits for the turn before it, unless its contribution is kept apart: in a separate place,
+    to be added up after the order, in the order of turns. `apart` selects contributions (`parts`:
+    those of parts, to dK and dV; `all`: those to dQ too), or leaves the choice to predicted times
+    (`auto`): waiting, or writing and reading once more. Keeping apart must be 1 % faster, and take
+    at most 256 MiB. An order has the same bits whatever is kept apart. A search at level run finds
+    other orders when less waits; at higher levels it does not.
 
-    Needs: `dash-tile`. Leaves: tile computations untouched.
-    Does not: place buffers or barriers.
+    Needs: `dash-tile`. Leaves: tile computations untouched. Does not: place buffers or barriers.
 
-    Sizes that the types leave open are taken from `sizes`, for example
-    `sizes=q:3000,kv:3000,batch:4,heads:16,kv-heads:4`; `sizes=q:1000+3000,kv:1000+3000` says that
-    the rows are those of two sequences, one after the other in a batch of 1. `kv` is `q`, `heads` is
-    `kv-heads` and both are 1, and `batch` is 1 where nothing says otherwise. The order is proven
-    for these sizes. Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`)
-    says what was ordered.
+    Sizes that the types leave open come from `sizes`, for example
+    `sizes=q:3000,kv:3000,batch:4,heads:16,kv-heads:4`. `sizes=q:1000+3000,kv:1000+3000` states the
+    rows of two sequences, one after the other in a batch of 1. If nothing states them, `kv` is `q`,
+    `heads` is `kv-heads` and both are 1, and `batch` is 1. The order is proven for these sizes.
+    Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`) reports what
+    was ordered.
 
-    With `assume=true` nothing need be stated: what is not is taken as 4096 query rows, as many key
-    rows, a batch of 1, 16 heads and as many kv heads, and another remark (analysis) says so. That is
-    for programs that serve all sizes, so an order that is a table is refused.
+    With `assume=true`, nothing needs to be stated. The missing sizes are assumed: 4096 query rows,
+    as many key rows, a batch of 1, 16 heads and as many kv heads. Another remark (analysis) reports
+    them. This is for programs that serve all sizes, so an order that is a table is refused.
 
-    A kind is formulas where it has some for the mask (all fixed kinds: full, causal and other right
-    bounds; `symmetric-shift` not for windows; of unions `ascending` and `descending`; none for bitmaps). Elsewhere it is a table for the stated sizes,
-    whatever `form` says, and a remark (missed) tells.
+    A kind gives formulas if it has some for the mask. All fixed kinds have them for full masks,
+    causal masks and other right bounds; `symmetric-shift` has none for windows; for unions only
+    `ascending` and `descending` have them; for bitmaps none does. Otherwise the order is a table
+    for the stated sizes, whatever `form` says, and a remark (missed) reports it.
 
-    kind=auto takes the kind of least predicted time at level run, for the stated sizes; from level batch
-    on `synthesized`, which chooses for each sequence by itself. With sizes that are assumed the order has to
-    serve all, so the best of the fixed kinds at the assumed sizes is taken; so it is where a table would be
-    too large. The schedule has the name of the kind that was taken, and `dash-explain` says why.
+    At level run, kind=auto takes the kind with the least predicted time for the stated sizes. From
+    level batch on, it takes `synthesized`, which chooses for each sequence separately. With assumed
+    sizes the order must serve all sizes, so it takes the best fixed kind at the assumed sizes. It
+    also does so if a table would be too large. The schedule has the name of the chosen kind, and
+    `dash-explain` states why.
 
-    With kind=file, the file needs items and chains; it says what options leave at their defaults; options
-    that say otherwise are refused, costs replaced (what neither says is of the file of costs). Of a file with several schedules the one of the
+    With kind=file, the file needs items and chains. Options with default values take the file's
+    values. Options that contradict the file are refused, except costs, which replace the file's
+    (missing costs come from the file of costs). If a file has several schedules, the one with the
     problem's name is taken.
 
     (* example filepath=test/Schedule/apply-schedule.mlir *)
   }];
   let options = [
     Option<"kind", "kind", "std::string", /*default=*/"\"ascending\"",
-           "What builds the order (dash-opt lists the kinds on a wrong one), `auto` or `file`. `ascending` "
-           "is the default because it is what unscheduled code does">,
+           "What builds the order (dash-opt lists the kinds on a wrong one), `auto` or `file`. "
+           "`ascending` is the default because it is the order of unscheduled code">,
     Option<"function", "function", "std::string", /*default=*/"\"\"",
-           "Order only the problem of this name: a function's, or `name#1`, `name#2` … for its later "
-           "ones. The default orders all">,
+           "Order only the problem of this name: a function's, or `name#1`, `name#2` … for its "
+           "later ones. The default orders all">,
     Option<"path", "path", "std::string", /*default=*/"\"\"",
            "The order, in the format of the JSON report, for kind=file">,
     Option<"workers", "workers", "int64_t", /*default=*/"0",
            "Number of lists. The default, 0, is the number of multiprocessors of the target">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
-           "The chip, by its name in PTX, whose multiprocessors are workers by default">,
-    Option<"apart", "apart", "::mlir::dash::ApartChoice", /*default=*/"::mlir::dash::ApartChoice::None",
-           "Contributions that wait for no turn: none, parts, all or auto. `none` is the default because others take memory",
+           "The chip, by its PTX name, whose multiprocessors are the default number of workers">,
+    Option<"apart", "apart", "::mlir::dash::ApartChoice",
+           /*default=*/"::mlir::dash::ApartChoice::None",
+           "Contributions that wait for no turn: none, parts, all or auto. `none` is the default "
+           "because others take memory",
            [{::mlir::dash::apartWords()}]>,
-    Option<"level", "level", "::mlir::dash::LevelChoice", /*default=*/"::mlir::dash::LevelChoice::Own",
-           "What the bits may not depend on: run, batch or machine. The default, `own`, is the problem's; a "
-           "weaker one is refused",
+    Option<"level", "level", "::mlir::dash::LevelChoice",
+           /*default=*/"::mlir::dash::LevelChoice::Own",
+           "What the bits may not depend on: run, batch or machine. The default, `own`, is the "
+           "problem's; a weaker one is refused",
            [{::mlir::dash::levelWords()}]>,
     Option<"parts", "parts", "int64_t", /*default=*/"0",
-           "Parts that the query heads of one kv head are split into. The default, 0, leaves the number to "
-           "kind=auto and kind=synthesized, where sizes are stated; else it is 1">,
+           "Parts that the query heads of one kv head are split into. The default, 0, leaves the "
+           "number to kind=auto and kind=synthesized, where sizes are stated; else it is 1">,
     Option<"forWorkers", "for-workers", "int64_t", /*default=*/"32",
-           "Number of workers that an order of level machine is made for; other levels are made for "
-           "`workers`. The default is one that every sm_90 device has">,
+           "Number of workers that an order of level machine is made for; other levels use "
+           "`workers`. The default exists on every sm_90 device">,
     Option<"costs", "costs", "std::string", /*default=*/"\"\"",
-           "A file of costs, by head dim and class of masks (dialects/dash/docs/schedules.md). The default is "
-           "that of an H200, in microseconds">,
+           "A file of costs, by head dim and class of masks (dialects/dash/docs/schedules.md). The "
+           "default is that of an H200, in microseconds">,
     Option<"compute", "compute", "double", /*default=*/"-1",
-           "Cost of a task's products; the default, -1, takes it from the file of costs, and so below">,
+           "Cost of a task's products; the default, -1, takes it from the file of costs, and so "
+           "below">,
     Option<"reduce", "reduce", "double", /*default=*/"-1", "Cost of a task's reduction">,
     Option<"latency", "latency", "double", /*default=*/"-1",
            "Cost of a chain's hop from one worker to another">,
     Option<"boundary", "boundary", "double", /*default=*/"-1",
-           "Cost of an item beside its tasks">,
+           "Cost of an item besides its tasks">,
     Option<"piece", "piece", "double", /*default=*/"-1",
-           "Cost of adding a piece of a part's dK and dV. The default, -1, takes as many reductions as the file of "
-           "costs has, and so below">,
+           "Cost of adding a piece of a part's dK and dV. The default, -1, takes as many "
+           "reductions as the file of costs has, and so below">,
     Option<"convert", "convert", "double", /*default=*/"-1",
            "Cost of rounding a kv tile's sums of dK and dV">,
     Option<"gather", "gather", "double", /*default=*/"-1",
@@ -141,14 +156,16 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     Option<"buffers", "buffers", "int64_t", /*default=*/"2",
            "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
     Option<"dqLimit", "dq-limit", "int64_t", /*default=*/"32",
-           "MiB of f32 dQ of unfinished heads that a synthesized order keeps in flight; 0 is no limit. "
-           "The default is what stays in the L2 of an H100 or H200, beyond which adds are half as fast">,
+           "MiB of f32 dQ of unfinished heads that a synthesized order keeps in flight; 0 is no "
+           "limit. The default is what stays in the L2 of an H100 or H200, beyond which adds are "
+           "half as fast">,
     Option<"sizes", "sizes", "std::string", /*default=*/"\"\"",
            "Sizes that the types leave open: q, kv, batch, heads, kv-heads">,
     Option<"assume", "assume", "bool", /*default=*/"false",
-           "Take sizes that nothing states as usual ones. Off because the proof is for the sizes that "
-           "the order is made for, which are better stated">,
-    Option<"form", "form", "::mlir::dash::OrderForm", /*default=*/"::mlir::dash::OrderForm::Formulas",
+           "Assume usual values for sizes that nothing states. Off because the proof is for the "
+           "sizes that the order is made for, which are better stated">,
+    Option<"form", "form", "::mlir::dash::OrderForm",
+           /*default=*/"::mlir::dash::OrderForm::Formulas",
            "How the order is written. `formulas` is the default because they serve every size; "
            "kind=file is always a table",
            [{::llvm::cl::values(
@@ -166,15 +183,15 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
 def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Read the orders back from the IR and prove them";
   let description = [{
-    For each `dash.schedule`: coverage (every task that the mask leaves, once), total order (the
-    turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
-    independence (nothing but what the level allows decides the order). An order that is `unordered`
-    has no chains: of it, coverage is proven, and that it claims no level above run. A remark
-    (`--remarks-filter='dash.*'`) says what was proven.
+    Proves for each `dash.schedule`: coverage (every task that the mask leaves, once), total order
+    (the turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
+    independence (the order depends on nothing that its level excludes). An `unordered` order has no
+    chains: the pass proves its coverage, and that it claims no level above run. A remark
+    (`--remarks-filter='dash.*'`) reports what was proven.
 
-    Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Leaves: `min_workers`, the
-    fewest workers that finish when they are resident at once, where an op did not state it; one that
-    states another number is refused.
+    Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Leaves:
+    `min_workers`, the fewest workers that finish when they are resident at once, on ops that did
+    not state it. An op that states another number is refused.
 
     (* example filepath=test/Schedule/verify-schedule.mlir *)
   }];
@@ -188,27 +205,28 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
   let summary = "Show the orders of a module and what they cost";
   let description = [{
     Writes one document with all schedules that a `dash.items` uses, in the module's order: the
-    facts, the predicted makespan beside the lower bound, and the order itself.
+    facts, the predicted makespan with the lower bound, and the order itself.
 
-    - `table`: for a person; steps as rows, workers as columns.
-    - `json`: for programs (schema: dialects/dash/Schedule/report.schema.json); exact, complete, and
-      what kind=file reads.
-    - `svg`: a Gantt picture of compute, reduction, waits and the critical path.
+    - `table`: for people; steps as rows, workers as columns.
+    - `json`: for programs (schema: dialects/dash/Schedule/report.schema.json); exact and complete;
+      kind=file reads it.
+    - `svg`: a Gantt chart of compute, reduction, waits and the critical path.
     - `trace`: the predicted run as trace events, for Perfetto or chrome://tracing. A schedule is a
-      process, a worker two threads (it computes one task while it reduces another); a wait names the
-      task that it is for, and an arrow leads from the turn that was waited for. A unit of cost is a
-      microsecond; times are rounded to nanoseconds.
+      process, a worker two threads (it computes one task while it reduces another). A wait names
+      its task, and an arrow starts at the turn that it waited for. A unit of cost is a microsecond;
+      times are rounded to nanoseconds.
 
-    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
-    A file is written whole or not at all, one a run: under `--split-input-file` each part is a run. Without `output` the report goes to standard output: send
-    the module elsewhere (`-o`).
+    Needs: a valid schedule; an invalid one is refused as by `dash-verify-schedule`. Changes
+    nothing. A file is written whole or not at all, one for each run: under `--split-input-file`
+    each part is a run. Without `output`, the report goes to standard output: send the module
+    elsewhere (`-o`).
 
     (* example filepath=test/Schedule/report-schedule.mlir *)
   }];
   let options = [
     Option<"format", "format", "::mlir::dash::ReportFormat",
            /*default=*/"::mlir::dash::ReportFormat::Table",
-           "Who the report is for. `table` is the default because it needs no other program",
+           "The format of the report. `table` is the default because it needs no other program",
            [{::llvm::cl::values(
              clEnumValN(::mlir::dash::ReportFormat::Table, "table", "for a person"),
              clEnumValN(::mlir::dash::ReportFormat::Json, "json", "for programs"),
@@ -227,26 +245,29 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
 }
 
 def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
-  let summary = "Say in a few lines what an order is good for and what would be faster";
+  let summary = "Explain in a few lines what an order suits and what would be faster";
   let description = [{
-    For each schedule that a `dash.items` uses, in the module's order: what its kind is made for, the
-    workers it needs, its makespan beside the lower bound, where the workers' time goes, the memory
-    that the adds are spread over, what its determinism level costs, and which other kinds or numbers
-    of parts would be faster. All times are predicted by the cost model.
+    Explains each schedule that a `dash.items` uses, in the module's order: the purpose of its kind,
+    the workers it needs, its makespan with the lower bound, where the workers' time goes, the
+    memory that the adds spread over, the cost of its determinism level, and faster kinds or numbers
+    of parts. All times are predictions of the cost model.
 
     - **stall**: shares of workers x makespan. *Waiting for turns*: a worker neither computes nor
-      reduces, because its next reduction waits for its turn. *For buffers*: it reduces, and its next
-      compute waits for the buffer. *Idle at the end*: after its last reduction. The rest is work.
-    - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction to
-      the end of its last, and counts with q rows x head dim x 4 bytes. The largest sum at any time.
-    - **parts**, of grouped heads: what the adds of an item's dK and dV take, and the rounding of their sums behind the
-      order; and which number kind=auto takes at level run, of all that there are.
-    - **level**: the same kind at level run, beside it. **auto**: what kind=auto takes in as many parts. **faster**: other
-      kinds, other parts; each is built and proven. Kinds that search are run at level run, up to 262144
-      tasks, else named; past 4194304 tasks or items nothing is built.
+      reduces, because its next reduction waits for its turn. *For buffers*: it reduces, while its
+      next compute waits for the buffer. *Idle at the end*: after its last reduction. The rest is
+      work.
+    - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction
+      to the end of its last, and counts as q rows x head dim x 4 bytes. The figure is the largest
+      sum at any time.
+    - **parts**, for grouped heads: the cost of adding an item's dK and dV, and of rounding their
+      sums after the order; and the number that kind=auto takes at level run.
+    - **level**: the same kind at level run, for comparison. **auto**: the choice of kind=auto with
+      as many parts. **faster**: other kinds and other parts; each is built and proven. Kinds that
+      search are run at level run, up to 262144 tasks, and only named beyond that; past 4194304
+      tasks or items nothing is built.
 
-    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
-    Does not: show the order; see `dash-report-schedule`.
+    Needs: a valid schedule; an invalid one is refused as by `dash-verify-schedule`. Changes
+    nothing. Does not: show the order; see `dash-report-schedule`.
 
     (* example filepath=test/Schedule/explain-schedule.mlir *)
   }];
@@ -260,25 +281,26 @@ def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
 }
 
 def CompareSchedule : Pass<"dash-compare", "::mlir::ModuleOp"> {
-  let summary = "Show all kinds of order side by side";
+  let summary = "Compare all kinds of orders";
   let description = [{
-    For each schedule that a `dash.items` uses, in the module's order: builds and proves every kind for
-    its problem, with its level, workers, parts and costs, and shows them beside each other, shortest
-    first. What a kind cannot serve is left out, and so is `unordered` from level batch on. All times
-    are predicted by the cost model.
+    Builds and proves every kind for the problem of each schedule that a `dash.items` uses, in the
+    module's order, with its level, workers, parts and costs. Shows them side by side, shortest
+    first. Kinds that cannot serve the problem are left out, and so is `unordered` from level batch
+    on. All times are predictions of the cost model.
 
-    - `table`: for a person; a kind a row, with the shares that `dash-explain` explains.
-    - `svg`: the Gantt pictures of all kinds, one below the other, as `dash-report-schedule` draws them.
+    - `table`: for people; one kind in each row, with the shares that `dash-explain` explains.
+    - `svg`: the Gantt charts of all kinds, one below the other, as `dash-report-schedule` draws
+      them.
 
-    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
-    Does not: choose; see kind=auto of `dash-apply-schedule`.
+    Needs: a valid schedule; an invalid one is refused as by `dash-verify-schedule`. Changes
+    nothing. Does not: choose; see kind=auto of `dash-apply-schedule`.
 
     (* example filepath=test/Schedule/compare-schedule.mlir *)
   }];
   let options = [
     Option<"format", "format", "::mlir::dash::ReportFormat",
            /*default=*/"::mlir::dash::ReportFormat::Table",
-           "Who it is for. `table` is the default because it needs no other program",
+           "The format. `table` is the default because it needs no other program",
            [{::llvm::cl::values(
              clEnumValN(::mlir::dash::ReportFormat::Table, "table", "for a person"),
              clEnumValN(::mlir::dash::ReportFormat::Svg, "svg", "a picture"))}]>,

@@ -7,7 +7,8 @@ namespace mlir {
 class DialectRegistry;
 namespace dash {
 
-/// Runs dash-opt once. `registry` has the upstream dialects that modules may hold; dash is added. Gives the exit status.
+/// Runs dash-opt once. `registry` has the upstream dialects that modules may use; dash is added.
+/// Returns the exit status.
 int runOpt(int argc, char **argv, DialectRegistry &registry);
 
 } // namespace dash

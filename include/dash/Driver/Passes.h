@@ -12,7 +12,7 @@ class ModuleOp;
 
 namespace mlir::dash {
 
-/// The stages of the flow, in its order.
+/// The stages of the flow, in order.
 enum class Stage { IR, Schedule, Pipeline, Lowering, Target };
 
 } // namespace mlir::dash

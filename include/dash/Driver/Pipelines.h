@@ -1,4 +1,4 @@
-//===- Pipelines.h - passes in their order ---------------------*- C++ -*-===//
+//===- Pipelines.h - the order of passes ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_DRIVER_PIPELINES_H
 #define DASH_DRIVER_PIPELINES_H
@@ -17,8 +17,8 @@ class OpPassManager;
 
 namespace mlir::dash {
 
-/// Options of `--dash-to-ptx`. What is not said here is said at the pass that has the option, and so is what an option is where it is
-/// not given. Kinds and targets are strings: which there are is asked of their registries.
+/// Options of `--dash-to-ptx`. The pass that has an option documents it, including its default.
+/// Kinds and targets are strings: their registries know the valid ones.
 struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> kind{*this, "kind", llvm::cl::desc("What builds the order, or `file`"),
                            llvm::cl::init(ApplyScheduleOptions().kind)};
@@ -109,7 +109,7 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
                             llvm::cl::init(EmitPtxOptions().ptxas)};
 };
 
-/// From programs to PTX, each stage with the check of what it leaves.
+/// From programs to PTX. After each stage, a check verifies what it leaves.
 void buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &options);
 
 /// Registers `--dash-to-ptx`.

@@ -5,14 +5,16 @@ namespace mlir {
 class DialectRegistry;
 namespace dash {
 
-/// Everything that dash itself adds: its dialect and its passes. Plugins load this into a host tool.
+/// Registers everything that dash itself adds: its dialect and its passes. Plugins load this into a
+/// host tool.
 void registerDash(DialectRegistry &registry);
 void registerDashPasses();
 
-/// The upstream dialects that a program to be compiled may have beside dash: those of functions, memory and arithmetic.
+/// The upstream dialects that a compiled program may use beside dash: functions, memory and
+/// arithmetic.
 void registerDialectsOfPrograms(DialectRegistry &registry);
 
-/// The upstream dialects and passes that dash programs stand among.
+/// The upstream dialects and passes that are used together with dash programs.
 void registerUpstream(DialectRegistry &registry);
 
 } // namespace dash

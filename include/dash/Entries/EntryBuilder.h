@@ -9,7 +9,8 @@
 
 namespace mlir::dash {
 
-/// How an entry is launched. Grids are expressions in the problem's sizes, for whoever launches it.
+/// How an entry is launched. Grids are expressions in the problem's sizes; the launcher evaluates
+/// them.
 struct EntryLaunch {
   EntryRole role = EntryRole::Main;
   EntryWhen when = EntryWhen::Always;
@@ -17,11 +18,11 @@ struct EntryLaunch {
   int32_t threads = 128;
   int64_t sharedBytes = 0;
   bool cooperative = false;
-  bool overlaps = false; ///< begins before the entry in front of it has ended
+  bool overlaps = false; ///< may begin before the entry before it has ended
 };
 
-/// Makes an entry in a `gpu.module` and builds its body. Parameters are plain pointers and numbers;
-/// each has a name from which a launcher knows its value ("q", "q.stride.row", "q_rows",
+/// Makes an entry in a `gpu.module` and builds its body. Parameters are plain pointers and numbers.
+/// Each has a name that tells a launcher its value ("q", "q.stride.row", "q_rows",
 /// "workspace.delta").
 class EntryBuilder : public PtxBuilder {
 public:
@@ -31,14 +32,13 @@ public:
     Kind kind;
   };
 
-  /// An entry called `name` of `module`, where it is launched among the others; the builder stands at the end of its only
-  /// block.
-  /// `finish` ends it.
+  /// Adds an entry `name` to `module`, at its position in the order of launches. The builder starts
+  /// at the end of its only block. `finish` ends it.
   EntryBuilder(Location loc, Operation *module, StringRef name, const EntryLaunch &launch,
                ArrayRef<Parameter> parameters);
 
   Value parameter(StringRef name) const;
-  /// The dynamic shared memory, as a 32-bit address, aligned as tiles want it.
+  /// The dynamic shared memory, as a 32-bit address, aligned for tiles.
   Value sharedBase();
   /// Returns from the kernel.
   void finish();
@@ -49,8 +49,8 @@ private:
   llvm::StringMap<Value> values;
 };
 
-/// Where the dynamic shared memory of the entry begins in which the builder stands: a 32-bit address,
-/// aligned as tiles want it. `module` is the entry's.
+/// The start of the dynamic shared memory of the entry around the builder: a 32-bit address,
+/// aligned for tiles. `module` is the entry's.
 Value sharedMemoryBase(PtxBuilder &b, Operation *module);
 
 } // namespace mlir::dash

@@ -7,7 +7,7 @@
 
 namespace mlir::dash {
 
-/// A module of kernels and what it says of itself.
+/// A module of kernels with its description.
 struct Kernels {
   Operation *module;
   ProgramAttr program;
@@ -17,20 +17,21 @@ struct Kernels {
   int64_t kvTile() const { return facts().getTiles().getKv(); }
   int64_t parts() const { return facts().getParts(); }
   bool isList() const { return program.isList(); }
-  /// Whether adds to a sum come in a fixed order, of which the first is a store.
+  /// Whether adds to a sum have a fixed order. The first one is then a store.
   bool isOrdered() const { return facts().getDeterministic(); }
-  /// What the mask's edges say of tiles.
+  /// The mask's edges over tiles.
   TileEdges edges() const { return TileEdges(facts().getMask().getEdges(), qTile(), kvTile()); }
-  /// In how many pieces a kv tile's sums leave, which have as many rows as a q tile.
+  /// The number of pieces in which a kv tile's sums leave. A piece has as many rows as a q tile.
   int64_t numPieces() const { return kvTile() / qTile(); }
   /// "NAME_role".
   std::string entryName(EntryRole role) const;
 };
 
-/// What a `gpu.module` of kernels says of itself; says at it where it says nothing.
+/// Reads the description of a `gpu.module` of kernels. Fails, with an error at the module, if it
+/// has none.
 FailureOr<Kernels> readKernels(Operation *module);
-/// The `gpu.module` that what `op`'s function does goes to. Says at `op` what to run first where there
-/// is none.
+/// The `gpu.module` for the kernels of `op`'s function. If there is none, the error at `op` states
+/// what to run first.
 FailureOr<Kernels> findKernels(Operation *op);
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- MaskEmitter.h - what a mask says, as arithmetic of entries -*- C++ -*-===//
+//===- MaskEmitter.h - masks as arithmetic of entries -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_ENTRIES_MASKEMITTER_H
 #define DASH_ENTRIES_MASKEMITTER_H
@@ -8,24 +8,25 @@
 
 namespace mlir::dash {
 
-/// The active tiles of a line: `size` of them, from `first` on; of a q tile there may be a gap in front of those that `last` ends.
+/// The active tiles of a line: `size` tiles from `first` on. On a q tile's line, a gap may precede
+/// the last group, which ends with `last`.
 struct ActiveTiles {
   Value first, size;
-  Value last = {}; ///< null where they stand side by side
+  Value last = {}; ///< null if there is no gap
 };
 
-/// Emits what a band says of tiles: the functions of dash/IR/Band.h, in the type of their inputs.
+/// Emits a band's functions over tiles (dash/IR/Band.h), in the type of their inputs.
 class MaskEmitter {
 public:
   /// `offset`: kv rows minus q rows.
   MaskEmitter(PtxBuilder &b, TileBand band, Value offset) : b(b), band(band), offset(offset) {}
 
-  /// Of a line with so many tiles; `first` means nothing where the size is 0.
+  /// The active tiles of a line with this many tiles; `first` has no meaning if the size is 0.
   ActiveTiles activeQ(Value kv, Value qTiles) const;
   ActiveTiles activeKv(Value q, Value kvTiles) const;
 
-  /// Row i of the q tile sees column j of the kv tile iff j - i is at most this; null where the band has
-  /// no right side.
+  /// Row i of the q tile sees column j of the kv tile iff j - i is at most this. Null if the band
+  /// has no right bound.
   Value lastVisible(Value q, Value kv) const;
 
 private:
@@ -37,7 +38,7 @@ private:
   Value offset;
 };
 
-/// Emits what edges say of lines, in the same way.
+/// Emits the functions of edges over lines, in the same way.
 class LineEmitter {
 public:
   LineEmitter(PtxBuilder &b, const TileEdges &edges, Value offset)

@@ -8,13 +8,14 @@
 
 namespace mlir::dash {
 
-/// The buffer of a proven order that is a table, of a batch or of a list. Fails with a message where words of 32
-/// bits cannot count it, or where the table cannot have been proven.
+/// The buffer of a proven order that is a table, for a batch or for a list. Fails with a message if
+/// 32-bit words cannot count it, or if the table cannot have been proven.
 FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule, bool isList,
                                             function_ref<InFlightDiagnostic()> emitError);
 
-/// Whether a worker may wait for another: whether two of them add to one sum, in turns. Formulas serve all sizes, so
-/// theirs may; nobody waits for contributions that are kept apart. A table must be one that `encodeOrder` takes.
+/// Whether a worker may wait for another: two workers add to one sum, in turns. Formulas serve all
+/// sizes, so theirs may. Contributions that are kept apart never wait. A table must be one that
+/// `encodeOrder` accepts.
 bool mayWait(ScheduleOp schedule, Apart apart);
 
 } // namespace mlir::dash

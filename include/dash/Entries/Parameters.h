@@ -8,7 +8,7 @@
 
 namespace mlir::dash {
 
-/// Sizes of the side that a tensor belongs to.
+/// The sizes of a tensor's side.
 inline StringRef headsOf(TensorRoleAttr tensor) {
   return tensor.isKeyValue() ? "kv_heads" : "heads";
 }
@@ -22,14 +22,16 @@ inline StringRef tilesOf(TensorRoleAttr tensor) {
 /// The parameters of an entry, in the order in which they are added.
 class ParameterList {
 public:
-  /// A pointer and strides in elements: batch, head, and row unless the tensor is one number a row.
+  /// A pointer and strides in elements: batch, head, and row unless the tensor has one number for
+  /// each row.
   ParameterList &tensor(TensorRoleAttr tensor);
-  ParameterList &pointer(StringRef name);                      ///< alone
+  ParameterList &pointer(StringRef name);                      ///< without strides
   ParameterList &stride(TensorRoleAttr tensor, StringRef dim); ///< such as "batch"
   ParameterList &sizes(ArrayRef<StringRef> names);             ///< i32
   ParameterList &workspace(StringRef region);
   ParameterList &number(StringRef name); ///< f32
-  /// What a list's tiles are found by: sizes that entries of tiles of queries take as parameters, and regions.
+  /// What locates a list's tiles: the sizes and regions that entries over q tiles take as
+  /// parameters.
   ParameterList &list();
 
   operator ArrayRef<EntryBuilder::Parameter>() const { return parameters; }

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of the room Entries --------------------*- C++ -*-===//
+//===- Passes.h - passes of Entries -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_ENTRIES_PASSES_H
 #define DASH_ENTRIES_PASSES_H

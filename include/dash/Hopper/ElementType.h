@@ -1,7 +1,8 @@
-//===- ElementType.h - what instructions say of 16-bit types ---*- C++ -*-===//
+//===- ElementType.h - 16-bit types in instructions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The type of tiles' elements stands in the IR. Here is all that bf16 and f16 differ in as instructions.
+// The IR states the element type of tiles. This file holds every difference between bf16 and f16 in
+// instructions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_HOPPER_ELEMENTTYPE_H

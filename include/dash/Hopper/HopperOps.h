@@ -1,8 +1,8 @@
 //===- HopperOps.h - barriers, copies and fences of sm_90a -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function is one instruction, or the few that belong together; names follow the PTX ISA. Addresses
-// in shared memory are 32-bit numbers.
+// Each function is one instruction, or a few that belong together. Names follow the PTX ISA.
+// Addresses in shared memory are 32-bit numbers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_HOPPER_HOPPEROPS_H
@@ -17,11 +17,11 @@ void initBarrier(PtxBuilder &b, Value barrier, int64_t arrivals);
 /// Makes initialised barriers visible to the copy engine; before a barrier of the block.
 void fenceBarrierInit(PtxBuilder &b);
 void arrive(PtxBuilder &b, Value barrier);
-/// Predicated: a branch could leave the warp's other lanes spinning on what this one has to say.
+/// Predicated: with a branch, the warp's other lanes could spin on the signal that this lane gives.
 void arriveIf(PtxBuilder &b, Value condition, Value barrier);
-/// Arrives and says that `bytes` will be copied.
+/// Arrives and announces a copy of `bytes` bytes.
 void arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes);
-/// Returns when the phase of that parity is complete.
+/// Returns when the phase with this parity is complete.
 void wait(PtxBuilder &b, Value barrier, Value parity);
 
 // ---- Barriers of some warps, by number.
@@ -43,36 +43,37 @@ void storeMatrices(PtxBuilder &b, ValueRange words, Value address);
 SmallVector<Value> loadMatrices(PtxBuilder &b, Value address);
 
 // ---- Copies by the copy engine.
-/// Makes the threads' writes to shared memory visible to it.
+/// Makes the threads' writes to shared memory visible to the copy engine.
 void fenceSharedWrites(PtxBuilder &b);
-/// Orders what it does in global memory with what the thread does.
+/// Orders the copy engine's accesses to global memory with the thread's.
 void fenceGlobal(PtxBuilder &b);
-/// Before the first use of a descriptor that another kernel has made.
+/// Needed before the first use of a descriptor that another kernel has made.
 void fenceDescriptor(PtxBuilder &b, Value descriptor);
 void copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toShared,
               Value barrier);
 void copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared, Value barrier);
 void storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates);
-/// `evictLast`: L2 keeps what is written as long as it can.
+/// `evictLast`: L2 keeps the written data as long as it can.
 void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void commitCopies(PtxBuilder &b);
-/// Until every copy of this thread is complete: its writes are in memory.
+/// Waits until every copy of this thread is complete: its writes are in memory.
 void waitCopies(PtxBuilder &b);
 
-// ---- Launches behind each other.
-/// Lets the next one begin when all blocks of this one have: where it is one that may, it waits for what it reads.
+// ---- Consecutive launches.
+/// Lets the next launch begin once all blocks of this one have begun. If it may overlap, it waits
+/// for what it reads.
 void letNextLaunchBegin(PtxBuilder &b);
-/// Until the launch in front of this one has ended.
+/// Waits until the previous launch has ended.
 void waitForLaunchBefore(PtxBuilder &b);
 
 // ---- Words in global memory, seen by the whole GPU.
-/// Returns when the word is `value`; what was released before it is then visible.
+/// Returns when the word is `value`. Writes released before it are then visible.
 void waitAcquire(PtxBuilder &b, Value word, Value value);
 void addRelease(PtxBuilder &b, Value word);
 void storeRelease(PtxBuilder &b, Value word, Value value);
 void storeRelaxed(PtxBuilder &b, Value word, Value value);
-/// Gives the word and counts it up, from `last` on to zero.
+/// Returns the word and increments it; after `last` it becomes zero.
 Value drawTicket(PtxBuilder &b, Value word, Value last);
 Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
 SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
@@ -80,19 +81,21 @@ SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset
 // ---- Clocks.
 Value clock(PtxBuilder &b); ///< cycles of the multiprocessor, the low 32 bits
 Value globalTime(
-    PtxBuilder &b); ///< nanoseconds, an i64; the same on all multiprocessors, and coarse
-/// Of the multiprocessor, and of the block: read where they are wanted, so that nobody keeps them.
+    PtxBuilder &b); ///< nanoseconds, an i64; the same on all multiprocessors, with a coarse step
+/// The index of the multiprocessor, and of the block. Read where needed, so that no register keeps
+/// them.
 Value multiprocessor(PtxBuilder &b);
 Value block(PtxBuilder &b);
-/// Stores 16 bytes where `condition` is true, without a branch.
+/// Stores 16 bytes if `condition` is true, without a branch.
 void storeWords4If(PtxBuilder &b, Value condition, ValueRange words, Value pointer);
-/// Sleeps up to four microseconds, a different time each time.
+/// Sleeps up to four microseconds, a random time.
 void sleepSometime(PtxBuilder &b);
 
 // ---- Numbers.
 Value exp2(PtxBuilder &b, Value x);       ///< approximate, subnormals to zero
-Value reciprocal(PtxBuilder &b, Value x); ///< the same; of infinity zero
-/// Rounds to nearest even, subnormal terms and sums to zero of their sign: what copies that add do in memory.
+Value reciprocal(PtxBuilder &b, Value x); ///< also approximate; zero for infinity
+/// Rounds to nearest even, and flushes subnormal terms and sums to zeros of their sign, like copies
+/// that add in memory.
 Value addFlushed(PtxBuilder &b, Value x, Value y);
 
 } // namespace mlir::dash::hopper

@@ -1,4 +1,4 @@
-//===- PtxBuilder.h - the machine's instructions, spelled shortly -*- C++ -*-===//
+//===- PtxBuilder.h - the machine's instructions in short form --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_HOPPER_PTXBUILDER_H
 #define DASH_HOPPER_PTXBUILDER_H
@@ -8,31 +8,32 @@
 
 namespace mlir::dash {
 
-/// An op builder for what one thread of a kernel does: arithmetic on i32, i64 and f32 (dialect arith),
-/// memory (dialect llvm), loops (dialect scf), instructions of the machine (dialect nvvm). What no op can
-/// say is assembly, all of it in PtxAssembly. Shared memory is addressed by 32-bit integers, as PTX does.
+/// An op builder for one thread of a kernel: arithmetic on i32, i64 and f32 (dialect arith), memory
+/// (dialect llvm), loops (dialect scf), instructions of the machine (dialect nvvm). PtxAssembly has
+/// all assembly, for instructions without an op. Addresses in shared memory are 32-bit integers, as
+/// in PTX.
 class PtxBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
 
-  // ---- Numbers. Operands of one op have one type.
+  // ---- Numbers. The operands of an op have the same type.
   Value i1(bool value);
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value f32(double value);
-  Value add(Value lhs, Value rhs); ///< of integers or floats, as are sub, mul
+  Value add(Value lhs, Value rhs); ///< integers or floats, like sub and mul
   Value sub(Value lhs, Value rhs);
   Value mul(Value lhs, Value rhs);
   Value fma(Value a, Value b, Value c); ///< a * b + c in f32, rounded once
   Value negate(Value f32);
-  Value add(Value lhs, int64_t rhs); ///< of integers, as are the other constants
+  Value add(Value lhs, int64_t rhs); ///< integers, like the other constants
   Value mul(Value lhs, int64_t rhs);
-  Value quotient(Value lhs, Value rhs); ///< of numbers >= 0, rounded down
+  Value quotient(Value lhs, Value rhs); ///< numbers >= 0, rounded down
   Value quotient(Value lhs, int64_t rhs);
   Value remainder(Value lhs, Value rhs);
   Value remainder(Value lhs, int64_t rhs);
-  Value ceilDiv(Value lhs, int64_t rhs); ///< of a number >= 0
-  Value floorDiv(Value lhs, Value rhs);  ///< of any number by one > 0
+  Value ceilDiv(Value lhs, int64_t rhs); ///< a number >= 0
+  Value floorDiv(Value lhs, Value rhs);  ///< any number by a number > 0
   Value bitAnd(Value lhs, int64_t rhs);
   Value bitOr(Value lhs, Value rhs);
   Value bitXor(Value lhs, Value rhs);
@@ -41,10 +42,10 @@ public:
   Value shiftRight(Value lhs, int64_t bits); ///< fills with zeros
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs);
   Value equal(Value lhs, int64_t rhs);
-  Value below(Value lhs, Value rhs); ///< as signed numbers
+  Value below(Value lhs, Value rhs); ///< signed comparison
   Value below(Value lhs, int64_t rhs);
-  Value both(Value lhs, Value rhs); ///< of two i1
-  Value min(Value lhs, Value rhs);  ///< of signed integers
+  Value both(Value lhs, Value rhs); ///< two i1
+  Value min(Value lhs, Value rhs);  ///< signed integers
   Value max(Value lhs, Value rhs);
   Value choose(Value condition, Value then, Value otherwise);
   Value toI64(Value i32);  ///< sign extended
@@ -55,7 +56,7 @@ public:
   // ---- Threads.
   /// A special register: "tid.x", "ctaid.x", "laneid", ….
   Value special(StringRef name);
-  /// The value of lane 0 in every lane: what the compiler then knows to be uniform in the warp.
+  /// The value of lane 0 in every lane. The compiler then knows that it is uniform in the warp.
   Value uniform(Value i32);
   Value shuffleXor(Value i32, int64_t laneMask);
 
@@ -67,12 +68,12 @@ public:
   Value address(Value pointer); ///< as an i64
   /// A pointer to shared memory.
   Value shared(Value address, int64_t offset = 0);
-  /// `count` numbers of 32 bits side by side, by one instruction: the pointer is aligned to all of them.
+  /// `count` consecutive 32-bit numbers in one instruction: the pointer is aligned to all of them.
   SmallVector<Value> loadVector(Type element, int64_t count, Value pointer);
   void storeVector(ValueRange elements, Value pointer);
-  /// 16 bytes that nobody writes while the kernel runs and that are read once, as four i32.
+  /// 16 bytes, as four i32, that are constant while the kernel runs and are read once.
   SmallVector<Value> streamIn(Value pointer);
-  /// The same of bytes that somebody has written since the kernel began, whom this thread has waited for.
+  /// The same for bytes written since the kernel began; this thread has waited for the write.
   SmallVector<Value> streamInWritten(Value pointer);
   void store16(ValueRange words, Value pointer); ///< four words of 32 bits
 
@@ -80,21 +81,22 @@ public:
   void ifThen(Value condition, llvm::function_ref<void()> then);
   SmallVector<Value> ifElse(Value condition, llvm::function_ref<SmallVector<Value>()> then,
                             llvm::function_ref<SmallVector<Value>()> otherwise);
-  /// Runs `body` on (i, carried) for begin <= i < end and gives what it gave last.
+  /// Runs `body` on (i, carried) for begin <= i < end, and returns its last result.
   SmallVector<Value> forEach(Value begin, Value end, Value step, ValueRange carried,
                              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  /// Leaves the warp's other lanes out: runs `body` where `lane` is 0.
+  /// Runs `body` only in the lane where `lane` is 0.
   void inOneLane(Value lane, llvm::function_ref<void()> body) { ifThen(equal(lane, 0), body); }
 
   // ---- Warps and blocks.
   /// bar.sync of all threads of the block.
   void syncBlock();
-  /// A bit for each lane of the warp, by their i1; the number of bits that are set in an i32.
+  /// A mask with one bit for each lane of the warp, from their i1; the number of bits set in an
+  /// i32.
   Value ballot(Value condition);
   Value countBits(Value i32);
   Value sumOverWarp(Value i32);
 
-  // ---- Small things that PTX has and arith has not.
+  // ---- Operations that PTX has and arith lacks.
   Value isInfinite(Value f32);
   Value laneOf(Value thread) { return bitAnd(thread, 31); }
   Value warpOf(Value thread) { return shiftRight(thread, 5); }

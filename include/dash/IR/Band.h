@@ -1,9 +1,9 @@
-//===- Band.h - what a mask's band says of elements and tiles --*- C++ -*-===//
+//===- Band.h - a mask's band over elements and tiles -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every fact is one affine function, stated here once: on int64_t for those who know the sizes, on
-// AffineExpr for those who emit code that will. `offset` is the kv rows minus the q rows of a sequence;
-// rows, columns and tiles count from its start.
+// Every fact is one affine function, stated once here: on int64_t if the sizes are known, on
+// AffineExpr to emit code. `offset` is the kv rows minus the q rows of a sequence. Rows, columns
+// and tiles count from its start.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_IR_BAND_H
@@ -18,13 +18,14 @@
 
 namespace mlir::dash {
 
-/// The elements of a tile: so many rows and columns from the first of each, and the offset of their sequence.
+/// The elements of a tile: its first row and column, its numbers of rows and columns, and the
+/// offset of their sequence.
 struct TileElements {
   int64_t row = 0, rows = 0, column = 0, columns = 0, offset = 0;
 };
 
-/// Row i sees column j iff -left <= j - (i + offset) <= right, where -1 is no bound. The last row stands
-/// at the last column.
+/// Row i sees column j iff -left <= j - (i + offset) <= right, where -1 means no bound. The last
+/// row is aligned with the last column.
 struct Band {
   int64_t left = -1, right = -1;
 
@@ -42,14 +43,16 @@ struct Band {
     return slacks;
   }
 
-  /// The same to sequences of at most so many rows: bounds that reach past all of them are none.
+  /// The same band for sequences of at most `rows` rows: bounds that reach past all of them become
+  /// none.
   Band within(int64_t rows) const { return {left < rows ? left : -1, right < rows ? right : -1}; }
 
   bool sees(int64_t row, int64_t column, int64_t offset) const {
     return llvm::all_of(slacks(row, column, offset), [](int64_t slack) { return slack >= 0; });
   }
 
-  /// Whether a row of the tile sees a column of it: their distances are all from a corner's to its opposite's.
+  /// Whether a row of the tile sees a column of it. Distances range from one corner's to the
+  /// opposite corner's.
   bool meets(const TileElements &tile) const {
     int64_t least = tile.column - (tile.row + tile.rows - 1) - tile.offset;
     int64_t most = tile.column + tile.columns - 1 - tile.row - tile.offset;
@@ -57,7 +60,7 @@ struct Band {
            (right < 0 || least <= right);
   }
 
-  /// The band that sees what both see.
+  /// The band of pairs that both bands contain.
   Band operator&(const Band &other) const {
     auto nearer = [](int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; };
     return {nearer(left, other.left), nearer(right, other.right)};
@@ -65,10 +68,11 @@ struct Band {
   bool operator==(const Band &other) const { return left == other.left && right == other.right; }
 };
 
-/// The edges of a mask within tiles: those of a band, but for its first columns, which a wider one may show.
+/// The edges of a mask within tiles: those of a band, except for its first columns, which may have
+/// a wider band.
 struct Edges {
   Band band;
-  int64_t firstColumns = 0; ///< so many see through `wide`
+  int64_t firstColumns = 0; ///< number of columns with the band `wide`
   Band wide;
 
   bool sees(int64_t row, int64_t column, int64_t offset) const {
@@ -76,7 +80,7 @@ struct Edges {
   }
 };
 
-/// A range of numbers, of which nothing means no bound.
+/// A range of numbers; an empty side means no bound.
 template <typename Number> struct Bounds {
   std::optional<Number> first, last;
 };
@@ -86,7 +90,8 @@ struct TileBand {
   Band band;
   int64_t qTile = 0, kvTile = 0; ///< rows of a tile
 
-  /// The q tiles of which a row sees a column of kv tile `kv`: the tiles of the sequence within bounds.
+  /// The q tiles that have a row that sees a column of kv tile `kv`: the tiles of the sequence
+  /// within these bounds.
   template <typename Number> Bounds<Number> activeQ(Number kv, Number offset) const {
     Bounds<Number> tiles;
     Number column = kv * kvTile - offset;
@@ -97,7 +102,7 @@ struct TileBand {
     return tiles;
   }
 
-  /// The kv tiles of which a column is seen from a row of q tile `q`: the same.
+  /// The kv tiles that have a column that a row of q tile `q` sees: likewise.
   template <typename Number> Bounds<Number> activeKv(Number q, Number offset) const {
     Bounds<Number> tiles;
     Number row = q * qTile + offset;
@@ -119,7 +124,7 @@ struct TileBand {
     return differences;
   }
 
-  /// Whether some element of a tile is hidden by such bounds: elements must then be asked one by one.
+  /// Whether such bounds hide some element of a tile. Then elements must be tested one by one.
   bool hides(const Bounds<int64_t> &visible) const {
     return visible.first.value_or(1 - qTile) > 1 - qTile ||
            visible.last.value_or(kvTile - 1) < kvTile - 1;
@@ -130,8 +135,9 @@ private:
   static AffineExpr floorDiv(AffineExpr lhs, int64_t rhs) { return lhs.floorDiv(rhs); }
 };
 
-/// What edges say of tiles. Of a kv tile the q tiles that see something stand side by side, as those of a band do: rows that
-/// see a first column and rows that see one of the tile's others meet. Of a q tile the kv tiles are those of two bands.
+/// Edges over tiles. The q tiles that see something of a kv tile are contiguous, as for a band:
+/// rows that see a first column and rows that see another column of the tile meet. The kv tiles of
+/// a q tile are those of two bands.
 struct TileEdges {
   TileEdges() = default;
   TileEdges(const Edges &edges, int64_t qTile, int64_t kvTile)
@@ -142,17 +148,18 @@ struct TileEdges {
           std::min(firstTiles * kvTile - firstColumns, wide.band.left - rest.band.left);
   }
 
-  TileBand rest; ///< of all kv tiles but the first, and of all where there are no first columns
-  TileBand wide; ///< of the first ones,
-  TileBand last; ///< but for the last of them, which may have other columns too
+  /// for all kv tiles after the first ones, and for all tiles if there are no first columns
+  TileBand rest;
+  TileBand wide; ///< for the first ones,
+  TileBand last; ///< except the last of them, which may have other columns too
   int64_t firstColumns = 0, firstTiles = 0;
 };
 
-/// What the consumer of a kernel is told of edges: a number for each tile, its lead, and numbers that all tiles share.
-/// Row i of a q tile sees column j of a kv tile iff `j - i <= lead` and, where there is a width, `lead - width <= j - i`.
-/// Sequences have at most 2^28 rows.
+/// The edges as a kernel's consumer needs them: one number for each tile, its lead, and numbers
+/// that all tiles share. Row i of a q tile sees column j of a kv tile iff `j - i <= lead` and, if
+/// there is a width, `lead - width <= j - i`. Sequences have at most 2^28 rows.
 struct LeadEdges {
-  /// The lead of a band without edges, and where the right edge stands of one that has but a left.
+  /// The lead of a band without edges, and the right edge of a band with a left edge only.
   static constexpr int64_t hidesNothing = int64_t(1) << 30, farOut = hidesNothing / 2;
 
   explicit LeadEdges(const Edges &edges) : band(standing(edges.band)), width(widthOf(band)) {
@@ -166,12 +173,13 @@ struct LeadEdges {
     firstWidth = widthOf(wide);
   }
 
-  Band band;                         ///< whose right edge is the lead
-  std::optional<int64_t> width;      ///< from the left edge to the right; none without a left one
-  int64_t firstColumns = 0;          ///< so many of a sequence's columns have edges of their own:
-  int64_t further = 0;               ///< a lead that is larger by this,
-  std::optional<int64_t> firstWidth; ///< and a width that is none, or no less
-  bool isFirstFull = false;          ///< no row is hidden from them
+  Band band;                    ///< its right edge is the lead
+  std::optional<int64_t> width; ///< from the left edge to the right; empty without a left edge
+  /// number of a sequence's first columns, which have other edges:
+  int64_t firstColumns = 0;
+  int64_t further = 0;               ///< a lead larger by this,
+  std::optional<int64_t> firstWidth; ///< and a width that is not smaller; empty for none
+  bool isFirstFull = false;          ///< they hide no row
 
 private:
   static Band standing(const Band &band) {

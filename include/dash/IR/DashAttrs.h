@@ -1,7 +1,8 @@
 //===- DashAttrs.h - masks, tiles, problems and orders ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attributes of dash, and the pieces and names that formulas are made of.
+// The attributes of dash, and the pieces and names that formulas consist of.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHATTRS_H
@@ -19,8 +20,8 @@
 
 namespace mlir::dash {
 
-/// One case of a function in `#dash.formulas`: where `condition` holds, and no earlier case's does,
-/// the function is `value`. The last case has a null condition: it holds everywhere.
+/// One case of a function in `#dash.formulas`: the function is `value` if `condition` holds and no
+/// earlier condition does. The last case has a null condition: it always holds.
 struct FormulaPiece {
   IntegerSet condition;
   AffineMap value;
@@ -36,16 +37,16 @@ inline llvm::hash_code hash_value(const FormulaPiece &piece) {
   return llvm::hash_combine(piece.condition, piece.value);
 }
 
-/// What a function of `#dash.formulas` is called and what it is a function of: the symbols s0, s1,
-/// ... of its maps and sets are first its inputs, then the sizes it may use. There are no dims,
-/// because MLIR lets only symbols be multiplied and divided by each other.
+/// The name of a function of `#dash.formulas` and its arguments. The symbols s0, s1, ... of its
+/// maps and sets are first its inputs, then the sizes it may use. There are no dims, because MLIR
+/// only lets symbols be multiplied and divided by each other.
 struct FormulaSignature {
   StringRef name;
   ArrayRef<StringRef> inputs;
   ArrayRef<StringRef> sizes;
   unsigned numResults;
 
-  /// The symbol called `name`, an input or a size of this function, and its number.
+  /// The number of the symbol called `name`, an input or a size of this function.
   unsigned getPosition(StringRef name) const;
   AffineExpr getSymbol(StringRef name, MLIRContext *context) const;
   unsigned getNumSymbols() const { return inputs.size() + sizes.size(); }
@@ -54,9 +55,9 @@ struct FormulaSignature {
   }
 };
 
-/// Signatures of `item`, `worker`, `visit` and `turn`, in this order.
+/// The signatures of `item`, `worker`, `visit` and `turn`, in this order.
 ArrayRef<FormulaSignature> getFormulaSignatures();
-/// One of them, by its name.
+/// One of them, by name.
 const FormulaSignature &getFormulaSignature(StringRef name);
 
 } // namespace mlir::dash

@@ -1,7 +1,8 @@
 //===- DashDialect.h - the dash dialect -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All that a tool needs to register the dialect.
+// Everything that a tool needs to register the dialect.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHDIALECT_H

@@ -1,7 +1,8 @@
 //===- DashOps.h - the ops of dash ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops, and the traits that say where an op may stand.
+// Ops, and the traits that restrict where an op may stand.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHOPS_H
@@ -21,7 +22,7 @@
 
 namespace mlir::dash {
 
-/// An operand of an op on whole tensors, and what it is to the op.
+/// An operand of an op on whole tensors, and its role in the op.
 struct TensorOfOp {
   Value value;
   TensorRoleAttr role;
@@ -33,7 +34,7 @@ class RoleOp;
 class WalkOp;
 class YieldOp;
 
-/// Columns of the smallest matrices that threads write to a slot at once.
+/// The columns of the smallest matrices that threads write to a slot at once.
 constexpr int64_t columnsOfMatrices = 16;
 /// Through how many slots a tile of so many columns leaves; the last may be filled in part. None where a slot has no whole
 /// matrices.
@@ -45,21 +46,22 @@ LogicalResult verifyOutsideItems(Operation *op);
 LogicalResult verifyInsideRole(Operation *op);
 } // namespace detail
 
-/// The op works on tiles: it stands in a `dash.items`, at any depth, or in a `dash.role`, whose items may be loops.
+/// The op works on tiles. It stands in a `dash.items`, at any depth, or in a `dash.role`, whose
+/// items may be loops.
 template <typename ConcreteOp>
 class InsideItems : public OpTrait::TraitBase<ConcreteOp, InsideItems> {
 public:
   static LogicalResult verifyTrait(Operation *op) { return detail::verifyInsideItems(op); }
 };
 
-/// The op works on whole tensors: it stands in no `dash.items`.
+/// The op works on whole tensors. It stands in no `dash.items`.
 template <typename ConcreteOp>
 class OutsideItems : public OpTrait::TraitBase<ConcreteOp, OutsideItems> {
 public:
   static LogicalResult verifyTrait(Operation *op) { return detail::verifyOutsideItems(op); }
 };
 
-/// The op works on channels: it stands in a `dash.role`, at any depth.
+/// The op works on channels. It stands in a `dash.role`, at any depth.
 template <typename ConcreteOp>
 class InsideRole : public OpTrait::TraitBase<ConcreteOp, InsideRole> {
 public:

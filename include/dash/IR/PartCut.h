@@ -9,13 +9,14 @@
 
 namespace mlir::dash {
 
-/// How the tasks of a kv tile are cut into the parts of its kv head. As long as there are query heads in its group, a part is a
-/// run of them. Where there are more parts than heads, as many for each, a part is one head and a run of q tiles: the tile's
-/// active q tiles, ascending, are cut into runs that are as long as each other, within one. The cut depends on the sequence, the
-/// mask and the number of parts alone.
+/// How the tasks of a kv tile are cut into the parts of its kv head. With at most as many parts as
+/// query heads in the group, a part is a run of heads. With more parts, a multiple of the heads, a
+/// part is one head and a run of q tiles: the tile's active q tiles, ascending, are cut into runs
+/// whose lengths differ by at most one. The cut depends only on the sequence, the mask and the
+/// number of parts.
 class PartCut {
 public:
-  /// Whether a group can be cut into so many parts.
+  /// Whether a group can be cut into this many parts.
   static bool isPossible(int64_t groupSize, int64_t parts) {
     return parts >= 1 && (groupSize % parts == 0 || parts % groupSize == 0);
   }
@@ -33,12 +34,12 @@ public:
   int64_t firstHead(int64_t kvHead, int64_t part) const {
     return kvHead * groupSize + part / numRuns * numHeads;
   }
-  /// Which of `numTiles` active q tiles of a head a part has.
+  /// The indices of a part's tiles among the `numTiles` active q tiles of a head.
   TileRange places(int64_t part, int64_t numTiles) const {
     int64_t run = part % numRuns;
     return {run * numTiles / numRuns, (run + 1) * numTiles / numRuns};
   }
-  /// The smallest range that holds those of `active` that a part has, and no others of them; {0, 0} where it has none.
+  /// The smallest range that holds a part's tiles and no others of `active`; {0, 0} if it has none.
   TileRange tiles(int64_t part, const TileSet &active) const {
     TileRange hull = active.hull();
     if (!hasRuns())
@@ -51,7 +52,7 @@ public:
     auto tiles = llvm::to_vector<0>(active.tiles());
     return {tiles[mine.begin], tiles[mine.end - 1] + 1};
   }
-  /// How many tasks a part has of a kv tile with so many active q tiles.
+  /// The number of a part's tasks for a kv tile with this many active q tiles.
   int64_t numTasks(int64_t part, int64_t numTiles) const {
     return hasRuns() ? places(part, numTiles).size() : numHeads * numTiles;
   }

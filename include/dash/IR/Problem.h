@@ -19,28 +19,29 @@ struct TileRange {
   int64_t size() const { return std::max<int64_t>(0, end - begin); }
 };
 
-/// The bounds of a union's window that show less than the band does, -1 for the others; none where there are no such bounds, and the
-/// union hides nothing of the band.
+/// The bounds of a union's window that show less than the band does, -1 for the others. Empty if
+/// there are no such bounds: then the union hides nothing of the band.
 std::optional<Band> unionWindowWithin(const Band &band, const Band &window);
 
-/// Which columns a row sees: row i sees column j iff -left <= j - (i + Skv - Sq) <= right, where -1
-/// means unbounded, and every rule sees (i, j). The shift by Skv - Sq aligns the last row with the
-/// last column.
+/// The columns that a row sees. Row i sees column j iff -left <= j - (i + Skv - Sq) <= right, where
+/// -1 means unbounded, and every rule shows (i, j). The shift by Skv - Sq aligns the last row with
+/// the last column.
 struct Mask {
   int64_t left = -1, right = -1;
-  /// What hides some of the band: tiles as a whole (`#dash.blocks`), or elements too (`#dash.union`).
+  /// Rules that hide some of the band: whole tiles (`#dash.blocks`), or elements too
+  /// (`#dash.union`).
   SmallVector<MaskRule, 1> rules = {};
 
   static Mask full() { return {}; }
   static Mask causal() { return {-1, 0}; }
   bool isFull() const { return left < 0 && right < 0 && rules.empty(); }
   bool isCausal() const { return left < 0 && right == 0 && rules.empty(); }
-  /// A line of tiles has its active ones side by side.
+  /// Whether the active tiles of every line are contiguous.
   bool isBand() const { return rules.empty(); }
-  /// The mask without its rules, and that without its left bound: they hide no more than it.
+  /// The mask without its rules, and without its left bound too. Both hide no more than the mask.
   Mask band() const { return {left, right}; }
   Mask withoutLeft() const { return {-1, right}; }
-  /// Of the band and of what rules hide within tiles.
+  /// The edges of the band, and of what rules hide within tiles.
   Edges edges() const;
   /// The bitmap and the union among the rules, or null.
   BlocksAttr blocks() const { return rule<BlocksAttr>(); }
@@ -56,11 +57,12 @@ private:
   }
 };
 
-/// The active tiles of one line of the grid: those of a range of which every rule leaves an element.
-/// Refers to the mask of its problem.
+/// The active tiles of one line of the grid: the tiles of a range of which every rule leaves an
+/// element. Refers to its problem's mask.
 class TileSet {
 public:
-  /// `first` is the line's tile 0; the next has its first element so many rows and columns further.
+  /// `first` is tile 0 of the line. The next tile starts `rowStep` rows and `columnStep` columns
+  /// further.
   TileSet(TileRange range, const Mask &mask, const TileElements &first, int64_t rowStep,
           int64_t columnStep)
       : range(range), rules(mask.rules), band{mask.left, mask.right}, first(first),
@@ -71,7 +73,7 @@ public:
   }
   /// Number of active tiles.
   int64_t size() const;
-  /// The smallest range that holds them; {0, 0} where there are none.
+  /// The smallest range that holds them; {0, 0} if there are none.
   TileRange hull() const;
   /// The active tiles, ascending.
   auto tiles() const {
@@ -89,7 +91,7 @@ private:
   int64_t rowStep, columnStep;
 };
 
-/// Rows of one tile of Q, dO, dQ and of K, V, dK, dV.
+/// Rows of a tile of Q, dO and dQ, and of a tile of K, V, dK and dV.
 struct TileShape {
   int64_t q = 64, kv = 128;
   bool operator==(const TileShape &other) const { return q == other.q && kv == other.kv; }
@@ -102,7 +104,8 @@ struct SequenceLengths {
   bool operator==(const SequenceLengths &other) const { return q == other.q && kv == other.kv; }
 };
 
-/// What is computed, and in which tiles. Heads are absolute; tiles count from their sequence's start.
+/// What is computed, and in which tiles. Heads are absolute; tiles count from their sequence's
+/// start.
 struct Problem {
   TileShape tiles;
   Mask mask;
@@ -110,7 +113,7 @@ struct Problem {
   int64_t headDim = 128, headDimV = 128;
   std::vector<SequenceLengths> sequences;
 
-  /// What the mask says of tiles and elements, but for its rules.
+  /// The mask's band over tiles and elements, without its rules.
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
 
   int64_t groupSize() const { return heads / kvHeads; }
@@ -122,19 +125,19 @@ struct Problem {
     return llvm::divideCeil(sequences[sequence].kv, tiles.kv);
   }
 
-  /// The q tiles of which at least one row sees a column of kv tile `kv`.
+  /// The q tiles that have a row that sees a column of kv tile `kv`.
   TileSet activeQ(int64_t sequence, int64_t kv) const;
-  /// The kv tiles of which at least one column is seen by a row of q tile `q`.
+  /// The kv tiles that have a column that a row of q tile `q` sees.
   TileSet activeKv(int64_t sequence, int64_t q) const;
 
-  /// Number of (kv, q) pairs that the mask leaves active in one head of `sequence`.
+  /// The number of (kv, q) pairs that the mask leaves active in one head of `sequence`.
   int64_t numTasksPerHead(int64_t sequence) const;
   /// The same over all heads and sequences.
   int64_t numTasks() const;
 };
 
-/// Sizes of a tensor, empty for a number, and for what the problem does not say the sizes of. A list of sequences lies in a
-/// batch of 1.
+/// The sizes of a tensor; empty for a number, and for tensors whose sizes the problem does not
+/// determine. A list of sequences has a batch of 1.
 SmallVector<int64_t> shapeOfTensor(TensorRoleAttr role, const Problem &problem, bool isList);
 
 Mask toMask(MaskAttr attr);

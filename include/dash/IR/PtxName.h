@@ -1,4 +1,4 @@
-//===- PtxName.h - what functions are called in PTX -------------*- C++ -*-===//
+//===- PtxName.h - names of functions in PTX --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_IR_PTXNAME_H
 #define DASH_IR_PTXNAME_H
@@ -8,11 +8,12 @@
 
 namespace mlir::dash {
 
-/// What PTX and files call the function `name`: letters, digits and `_` stay, any other byte becomes `$` and its two
-/// hexadecimal digits, and so does a digit in front. It can be undone, so no two functions become one.
+/// The name of the function `name` in PTX and files: letters, digits and `_` stay. Any other byte
+/// becomes `$` and its two hexadecimal digits, and so does a leading digit. This is reversible, so
+/// different functions get different names.
 std::string ptxNameOf(llvm::StringRef name);
 
-/// Whether PTX has such identifiers.
+/// Whether the text is an identifier of PTX.
 bool isPtxIdentifier(llvm::StringRef name);
 
 } // namespace mlir::dash

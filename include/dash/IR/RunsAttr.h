@@ -7,8 +7,8 @@
 
 namespace mlir::dash {
 
-/// Of a `gpu.module` whose order is formulas: its parts are runs of a head's q tiles (dash/IR/PartCut.h), so the entry that evaluates
-/// them cuts lines of visits.
+/// On a `gpu.module` whose order is formulas: its parts are runs of a head's q tiles
+/// (dash/IR/PartCut.h), so the entry that evaluates the formulas cuts lines of visits.
 constexpr llvm::StringLiteral runsAttr = "dash.runs";
 
 } // namespace mlir::dash

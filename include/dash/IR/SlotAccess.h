@@ -1,8 +1,10 @@
-//===- SlotAccess.h - what ops do to slots and sums -------------*- C++ -*-===//
+//===- SlotAccess.h - effects of ops on slots and sums ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words in which an op says what it does to what roles share: slots of channels, barriers, the tensor core, sums in memory. An
-// op implements the interfaces of DashAccessInterfaces.td; proofs, models and conversions ask them.
+// The terms in which an op states its effects on what roles share: slots of channels, barriers, the
+// tensor core, sums in memory. Ops implement the interfaces of DashAccessInterfaces.td. Proofs,
+// models and conversions query them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_SLOTACCESS_H
@@ -19,10 +21,10 @@ namespace mlir::dash {
 
 /// A slot, as an op names it.
 struct SlotRef {
-  Value channel; ///< null for a tile in a slot that nobody names
-  Value slot;    ///< given by a `dash.ring`, once waits are ops
-  Value use; ///< in front of that the number of the use; null while walks are walks: the next one
-  int64_t ahead = 0; ///< so many uses further on
+  Value channel; ///< null for a tile in an unnamed slot
+  Value slot;    ///< from a `dash.ring`, once waits are ops
+  Value use;     ///< before that, the number of the use; null while walks are walks: the next use
+  int64_t ahead = 0; ///< that many uses later
 
   static SlotRef at(Value channel, Value slot) { return {channel, slot, Value()}; }
   static SlotRef ofUse(Value channel, Value use, int64_t ahead = 0) {
@@ -30,7 +32,7 @@ struct SlotRef {
   }
 };
 
-/// A tile of memory: of a tensor, or of sums. Null for an access that has nothing to do with memory.
+/// A tile of memory: of a tensor, or of sums. Null for an access without memory.
 struct MemoryRef {
   Value tensor, sequence, head, tile;
 
@@ -42,7 +44,7 @@ struct MemoryRef {
 //===----------------------------------------------------------------------===//
 
 enum class AccessKind : uint8_t {
-  Name, ///< none yet: gives the tile a name, by which others read it where it lies
+  Name, ///< no access yet: names the tile, and others read it in place by this name
   Read,
   Write,
 };
@@ -54,14 +56,14 @@ enum class AccessRows : uint8_t {
   Own, ///< those of the role's own warpgroup
 };
 
-/// An index of a slot, and the value that is written there or comes from there.
+/// An index in a slot, and the value that is written to it or read from it.
 struct SlotIndex {
   unsigned number;
   Value value;
-  bool isTold = false; ///< the op knows the value already: it reads it once more
+  bool isTold = false; ///< the op already knows the value, and reads it once more
 };
 
-/// What an op does to an element of a slot.
+/// An op's access to an element of a slot.
 struct SlotAccess {
   AccessKind kind;
   AccessAgent by;
@@ -76,7 +78,7 @@ struct SlotAccess {
   /// A result leaves through the slot, which stays empty.
   bool isBorrowed() const { return piece.has_value(); }
   bool isOfIndices() const { return !indices.empty(); }
-  /// How the tile lies in the slot, where it is a factor of products; null elsewhere.
+  /// The layout of the tile in the slot if it is a factor of products; null otherwise.
   SwizzledAttr getLayout() const;
   /// As how many pieces the tile of memory leaves through such slots, of a result.
   int64_t countPieces() const;
@@ -99,22 +101,22 @@ struct SlotAccess {
 };
 
 //===----------------------------------------------------------------------===//
-// Waiting and going on
+// Synchronization
 //===----------------------------------------------------------------------===//
 
 enum class SyncKind : uint8_t {
   WaitForSlot, ///< until it is full, or empty
   Arrive,      ///< at a barrier of a slot
-  Expect,      ///< arrives at a full barrier, which waits for the copy engine's bytes from there on
-  // Products and copies are read for until they are waited for, in groups and in order.
+  Expect,      ///< arrives at a full barrier, which then waits for the copy engine's bytes
+  // Products and copies read until they are waited for, in groups and in order.
   IssueProduct,
   WaitForProducts,
   CommitCopies,
   WaitForCopies,
-  // The tensor core, which warpgroups have in turn.
+  // The tensor core, which warpgroups take in turn.
   TakeTensorCore,
   GiveTensorCore,
-  // What threads have done, to other threads and to engines.
+  // Make accesses of threads visible to other threads and to engines.
   FenceShared, ///< shared memory, for copy engine and tensor core
   FenceGlobal, ///< memory, for the copy engine
   MeetWarpgroup,
@@ -123,13 +125,13 @@ enum class SyncKind : uint8_t {
 struct Sync {
   SyncKind kind;
   SlotRef slot = {};
-  BarrierSide side = BarrierSide::Full;    ///< of a wait, and of an arrival
+  BarrierSide side = BarrierSide::Full;    ///< of a wait or an arrival
   Value phase = {};                        ///< of a wait, once waits are ops
   bool borrows = false;                    ///< of a wait: results leave through the slot
   ArriveScope scope = ArriveScope::Thread; ///< of an arrival
-  int64_t bytes = 0;                       ///< that are expected
-  int64_t pending = 0;                     ///< groups that may go on behind the wait
-  bool isOnlyRead = false;                 ///< copies have read; what they write is not there yet
+  int64_t bytes = 0;                       ///< expected bytes
+  int64_t pending = 0;                     ///< groups that may still be incomplete after the wait
+  bool isOnlyRead = false;                 ///< copies have read; their writes may be incomplete
 
   bool isWaitFor(BarrierSide which) const { return kind == SyncKind::WaitForSlot && side == which; }
   bool isArrivalAt(BarrierSide which) const { return kind == SyncKind::Arrive && side == which; }
@@ -154,46 +156,47 @@ struct Sync {
 
 enum class SumAction : uint8_t {
   Take,  ///< waits for a turn
-  Give,  ///< gives the next turn on
-  Add,   ///< a contribution to what is there
-  Store, ///< the contribution of a chain's first turn
-  Keep,  ///< a contribution in a place of its own, which its turn gives
-  Count, ///< leaves how many contributions there are, at the last turn
+  Give,  ///< passes on the next turn
+  Add,   ///< adds a contribution
+  Store, ///< stores the contribution of a chain's first turn
+  Keep,  ///< keeps a contribution in a separate place, selected by its turn
+  Count, ///< records the number of contributions, at the last turn
 };
 
 struct SumAccess {
   SumAction action;
   MemoryRef sum;
-  Value turn = {};        ///< that is taken, or that gives the place
-  Value isLast = {};      ///< 1 at a chain's last turn, of what gives turns on and counts them
-  bool completes = false; ///< the last turn says that the sum is complete
+  Value turn = {};        ///< the turn that is taken, or that selects the place
+  Value isLast = {};      ///< 1 at a chain's last turn, for actions that pass on and count turns
+  bool completes = false; ///< the last turn signals that the sum is complete
 
-  /// Waits for turns or gives them on.
+  /// Waits for turns or passes them on.
   bool isOfTurns() const { return action == SumAction::Take || action == SumAction::Give; }
-  /// Brings a contribution.
+  /// Adds, stores or keeps a contribution.
   bool isContribution() const {
     return action == SumAction::Add || action == SumAction::Store || action == SumAction::Keep;
   }
 };
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
-/// What an op says; nothing of one without the interface.
+/// An op's stated effects; empty for an op without the interface.
 SmallVector<SlotAccess> accessesOf(Operation *op);
 SmallVector<Sync> syncsOf(Operation *op);
 SmallVector<SumAccess> sumAccessesOf(Operation *op);
-/// Of its accesses those that copy between slots and a tensor, which is no sum.
+/// The accesses that copy between slots and a tensor, excluding sums.
 SmallVector<SlotAccess> copiesOf(Operation *op);
 
-/// The access that gives a tile its name, if it lies in a slot and has one.
+/// The access that names a tile, if it lies in a slot and has a name.
 std::optional<SlotAccess> findNamed(Value tile);
 
-/// Fails, with an error at the op, if it has a channel, a tile in a slot or sums that others add to, and does not say what it does there.
+/// Fails, with an error at the op, if it has a channel, a tile in a slot or shared sums, but does
+/// not state its effects on them.
 LogicalResult verifySaysAccesses(Operation *op);
 
-/// What ops of NVVM do: fences, and groups of copies.
+/// Attaches effects to NVVM ops: fences, and groups of copies.
 void registerNvvmSyncs(DialectRegistry &registry);
 
 } // namespace mlir::dash

@@ -1,8 +1,9 @@
-//===- TargetDescription.h - what of a chip is a number --------*- C++ -*-===//
+//===- TargetDescription.h - the numbers of a chip --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whoever plans for a chip and whoever checks a plan ask the same description. What dash chooses by
-// itself, such as the bytes that it leaves for barriers, is not here but beside the plan.
+// Passes that plan for a chip and passes that check a plan use the same description. Choices of
+// dash, such as the bytes reserved for barriers, are not here but beside the plan.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_TARGETDESCRIPTION_H
@@ -15,35 +16,35 @@
 
 namespace mlir::dash {
 
-/// Threads of a warp and warps of a warpgroup: the PTX ISA's, for every chip.
+/// Threads of a warp and warps of a warpgroup, from the PTX ISA, for every chip.
 constexpr int64_t threadsOfWarp = 32, warpsOfWarpgroup = 4;
 
-/// A chip that kernels are made for. A worker is one of its blocks, alone on a multiprocessor.
+/// A chip that kernels are made for. A worker is one block, alone on a multiprocessor.
 struct TargetDescription {
-  llvm::StringLiteral chip;     ///< as PTX names it
-  llvm::StringLiteral features; ///< the PTX ISA that kernels are written in, as LLVM spells it
-  llvm::StringLiteral products; ///< whose it is, for people
-  int64_t capability;           ///< compute capability, ten times the major number and the minor
+  llvm::StringLiteral chip;     ///< PTX's name of it
+  llvm::StringLiteral features; ///< the PTX version of kernels, in LLVM's spelling
+  llvm::StringLiteral products; ///< product names, for messages
+  int64_t capability;           ///< compute capability: ten times the major number plus the minor
 
-  int64_t multiprocessors; ///< of the largest product; an order's workers by default
+  int64_t multiprocessors; ///< of the largest product; the default number of an order's workers
 
   int64_t maxWarps;    ///< of a block
-  int64_t sharedBytes; ///< of shared memory that a block may have
+  int64_t sharedBytes; ///< shared memory available to a block
 
   int64_t registers;    ///< of a block, shared by all its threads
-  int64_t registerUnit; ///< in which a thread's registers are given out
-  /// What a role may ask for with `setmaxnreg`.
+  int64_t registerUnit; ///< granularity of a thread's registers
+  /// The range of `setmaxnreg`.
   int64_t minRegisters, maxRegisters;
 };
 
-/// The chip that is meant where no option names one.
+/// The chip if no option names one.
 constexpr llvm::StringLiteral defaultTarget = "sm_90a";
 
-/// All chips that dash knows.
+/// Every chip that dash knows.
 llvm::ArrayRef<TargetDescription> knownTargets();
 
-/// The description of a chip, by its name in PTX; an error that says which are known, and null, if
-/// it is none of them.
+/// The description of a chip by its PTX name. If there is none, null, with an error that lists the
+/// known ones.
 const TargetDescription *findTarget(StringRef chip,
                                     llvm::function_ref<InFlightDiagnostic()> emitError);
 

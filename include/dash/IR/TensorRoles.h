@@ -7,23 +7,25 @@
 
 namespace mlir::dash {
 
-/// Says on the functions' arguments what they are to an op, and on the function in which order callers know them. Tiles of
-/// a tensor are as wide as `tileColumnsOf` its columns. Fails where an argument is already something else to another.
+/// Marks the functions' arguments with their roles in an op, and the function with the order that
+/// callers use. Tiles of a tensor are `tileColumnsOf` its columns wide. Fails if an argument
+/// already has another role.
 LogicalResult setRoles(AttentionOpInterface op,
                        llvm::function_ref<int64_t(int64_t columns)> tileColumnsOf);
 
-/// What memory, or a number, is to its program; several where an argument was handed over as several tensors. An argument
-/// has roles of its own (`dash.tensor`), a `dash.tensor` is one; sums have that of what `dash.convert` rounds them to, and what
-/// `dash.delta` writes is one number a row. Empty for anything else.
+/// The roles of memory, or of a number, in its program; several if an argument was passed as
+/// several tensors. An argument has the roles of its `dash.tensor`. Sums have the role of the
+/// tensor that `dash.convert` rounds them to. The output of `dash.delta` has one number for each
+/// row. Empty for anything else.
 SmallVector<TensorRoleAttr> rolesOf(Value value);
-/// The only one of them, or null.
+/// The only role, or null.
 TensorRoleAttr roleOf(Value value);
-/// Columns of tiles of memory of tiles: those of its role, or, without one, its own.
+/// The columns of tiles of memory: from its role or, without one, its own.
 int64_t tileColumnsOf(Value memref);
-/// `role` for people: 'dq' (write, tile).
+/// `role` in messages: 'dq' (write, tile).
 std::string describeRole(TensorRoleAttr role);
 
-/// The op that adds up the gradient of the sink of scheduled items; null where they have no sink.
+/// The op that adds up the sink's gradient of scheduled items; null if they have no sink.
 SinkGradientOp findSinkGradient(ItemsOp items);
 
 } // namespace mlir::dash

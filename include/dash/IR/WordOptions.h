@@ -10,11 +10,12 @@
 
 namespace mlir::dash {
 
-/// LLVM's parser of the words of an enumeration, but of another word it says which there are.
+/// LLVM's parser for the words of an enumeration. For an unknown word, its error lists the known
+/// ones.
 template <typename EnumT> struct WordParser : public llvm::cl::parser<EnumT> {
   using llvm::cl::parser<EnumT>::parser;
 
-  /// As PassOptions wants it, to print options.
+  /// PassOptions calls this to print options.
   std::optional<StringRef> findArgStrForValue(const EnumT &value) {
     for (const auto &one : this->Values)
       if (one.V.compare(value))
@@ -35,7 +36,7 @@ template <typename EnumT> struct WordParser : public llvm::cl::parser<EnumT> {
 
 } // namespace mlir::dash
 
-/// Options of type `ENUM` are read by WordParser: stands in front of the first of them.
+/// Makes WordParser read options of type `ENUM`. Must precede the first such option.
 #define DASH_WORD_OPTION(ENUM)                                                                     \
   template <>                                                                                      \
   struct mlir::detail::PassOptions::GenericOptionParser<ENUM>                                      \

@@ -10,19 +10,21 @@
 
 namespace mlir::dash::launch {
 
-/// What a process knows of them. Thread-safe.
+/// The assemblers that a process knows. Thread-safe.
 class Assemblers {
 public:
-  /// Those that have a turn now, in their order. Each is asked for its version once, and again where its file has become another.
+  /// The assemblers to try, in order. Each is asked for its version once, and again if its file has
+  /// changed.
   std::vector<Assembler> find();
 
-  /// One that refused a kernel, or made slow code of it, is not asked for others: it would take as long, and say the same.
+  /// Excludes an assembler that refused a kernel, or made slow code of it: for other kernels it
+  /// would take as long and fail in the same way.
   void refuse(const Assembler &assembler);
   bool isRefused(const Assembler &assembler) const;
 
 private:
   mutable std::mutex mutex;
-  std::map<std::string, Assembler> known; // by path, and what a file system says of it
+  std::map<std::string, Assembler> known;                    // key: path and file status
   std::set<std::pair<std::string, std::string>> refusedOnes; // paths and versions
 };
 

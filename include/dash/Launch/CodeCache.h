@@ -1,7 +1,8 @@
 //===- CodeCache.h - assembled code on disk ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assemblers take seconds, so what was assembled is kept for later processes (dash/Support/FileCache.h).
+// Assembling takes seconds, so its results are stored for later processes
+// (dash/Support/FileCache.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LAUNCH_CODECACHE_H
@@ -14,15 +15,16 @@ namespace mlir::dash::launch {
 
 class CodeCache {
 public:
-  /// In the folder that the environment's DASH_CACHE names, or the user's ~/.cache/dash; none where it says "off".
+  /// A cache in the folder of the environment's DASH_CACHE, or else in the user's ~/.cache/dash;
+  /// none if DASH_CACHE is "off".
   static CodeCache ofEnvironment();
 
   bool isOn() const { return files.isOn(); }
 
-  /// key: lines of text that say what the code is of, and for what.
+  /// key: lines of text that identify the program and the target of the code.
   std::optional<std::string> find(const std::string &key) const;
 
-  /// Whole or not at all, also with several writers.
+  /// Writes the whole file or nothing, also with several writers.
   Outcome keep(const std::string &key, llvm::StringRef code) const;
 
 private:

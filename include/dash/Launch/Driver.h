@@ -1,8 +1,8 @@
 //===- Driver.h - the calls of the CUDA driver that a launch needs -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver is found by dlopen, so nothing of CUDA is needed to build or to load the library. What is declared here is part of the
-// driver's binary interface, which does not change.
+// dlopen finds the driver, so building and loading the library needs nothing of CUDA. The
+// declarations here are part of the driver's binary interface, which does not change.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LAUNCH_DRIVER_H
@@ -19,7 +19,7 @@
 
 namespace mlir::dash::launch {
 
-/// CUlaunchAttribute: 72 bytes, of which these are looked at.
+/// CUlaunchAttribute: 72 bytes, of which the driver reads these.
 struct LaunchAttribute {
   enum Id : uint32_t { Cooperative = 2, ClusterDimension = 4, ProgrammaticStreamSerialization = 6 };
   uint32_t id;
@@ -35,7 +35,7 @@ struct LaunchConfig {
   uint32_t numAttributes;
 };
 
-/// Each function with its symbol and parameters. Results are CUresult: 0 is success.
+/// Each function with its symbol and parameters. Results are of type CUresult: 0 is success.
 #define DASH_DRIVER_FUNCTIONS(F)                                                                   \
   F(init, "cuInit", (unsigned flags))                                                              \
   F(deviceGet, "cuDeviceGet", (int *device, int ordinal))                                          \
@@ -66,14 +66,14 @@ struct LaunchConfig {
   F(getErrorName, "cuGetErrorName", (int error, const char **text))                                \
   F(getErrorString, "cuGetErrorString", (int error, const char **text))
 
-/// The same of functions that older drivers lack; null there. The last is of CUDA 12.4.
+/// The same for functions that older drivers lack: null there. The last one is from CUDA 12.4.
 #define DASH_NEWER_DRIVER_FUNCTIONS(F)                                                             \
   F(funcGetParamInfo, "cuFuncGetParamInfo",                                                        \
     (void *function, size_t index, size_t *offset, size_t *bytes))
 
 struct LoadedKernel;
 
-/// What kernels that are equal in something have in common, by what that is, for as long as one of them is there.
+/// Objects that kernels with equal keys share, as long as one of the kernels exists.
 template <typename T> class Shared {
 public:
   std::shared_ptr<T> find(const std::string &key) {
@@ -91,23 +91,25 @@ private:
   std::map<std::string, std::weak_ptr<T>> known;
 };
 
-/// The driver's functions. It is initialised once it is open, and stays loaded: others of the process use it too.
+/// The driver's functions. The driver is initialised after opening, and stays loaded: other code of
+/// the process uses it too.
 class Driver {
 public:
   static Outcome open(const std::string &library, std::shared_ptr<Driver> &result);
 
-  /// Nothing if `code` is success; else "DOING: NAME (CODE): text".
+  /// Success if `code` is; otherwise "DOING: NAME (CODE): text".
   Outcome check(int code, const llvm::Twine &doing, const llvm::Twine &more = "") const {
     if (code == 0)
       return std::nullopt;
     return explain(code, doing, more);
   }
 
-  Shared<const LoadedKernel> codes;   ///< of kernels that are loaded, by `Kernel::codeKey`
+  Shared<const LoadedKernel> codes;   ///< of loaded kernels, by `Kernel::codeKey`
   Shared<const std::string> programs; ///< PTX, by its hash
   Assemblers assemblers;
 
-  /// True for the first who asks: what makes everything slower is said once. about: what it comes from.
+  /// True on the first call: a warning about something that slows everything down appears once.
+  /// about: its source.
   bool mayWarn(const std::string &about) {
     std::lock_guard<std::mutex> lock(mutex);
     return warnings.insert(about).second;
@@ -125,9 +127,10 @@ private:
   std::set<std::string> warnings; // guarded by `mutex`
 };
 
-/// Makes a context current, and afterwards what was current before, be it nothing: a thread has no context until somebody gives it one,
-/// such as CUDA's runtime, and may have that of another device. Whatever of the driver looks at the current context is called
-/// behind one of these; mostly it finds its own context there, and does nothing.
+/// Makes a context current, and restores the previous one at the end, also if there was none. A
+/// thread has no context until something sets one, such as CUDA's runtime, and the context may
+/// belong to another device. Every driver call that uses the current context needs one of these
+/// around it. Usually its own context is current already, and it does nothing.
 class CurrentContext {
 public:
   CurrentContext(const Driver &driver, void *context) : driver(driver) {

@@ -1,8 +1,8 @@
 //===- Expression.h - expressions of a manifest -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole numbers, names, + - * %, parentheses, ceildiv, align, min and max. Manifests come from strangers: length, depth and
-// values have bounds, so that no expression runs away.
+// Integers, names, + - * %, parentheses, ceildiv, align, min and max. Manifests are untrusted:
+// length, depth and values are bounded, so that no expression runs away.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LAUNCH_EXPRESSION_H
@@ -14,21 +14,21 @@
 
 namespace mlir::dash::launch {
 
-/// What names stand for.
+/// The values of names.
 using Values = llvm::StringMap<int64_t>;
 
-/// A parsed expression. Values are of 64 bits; one that leaves them is a failure, and so is a division by zero.
+/// A parsed expression. Values have 64 bits; overflow is a failure, and so is a division by zero.
 class Expression {
 public:
   static constexpr size_t mostText = 1024;
   static constexpr unsigned mostDepth = 64;
 
-  /// place: where in the manifest it stands, for messages.
+  /// place: the position in the manifest, for messages.
   static Outcome parse(llvm::StringRef text, const llvm::Twine &place, Expression &result);
 
   Outcome evaluate(const Values &values, int64_t &result) const;
 
-  /// Names in it, in the order of their first use.
+  /// Its names, in the order of first use.
   const std::vector<std::string> &getNames() const { return names; }
   const std::string &getText() const { return text; }
   const std::string &getPlace() const { return place; }
@@ -36,7 +36,7 @@ public:
 private:
   friend class ExpressionParser;
   enum class Operation { Number, Name, Add, Sub, Mul, Mod, CeilDiv, Align, Min, Max };
-  /// In postfix order. number: a value, or the index of a name.
+  /// A step in postfix order. number: a value, or the index of a name.
   struct Step {
     Operation operation;
     int64_t number;
@@ -47,7 +47,7 @@ private:
   std::vector<Step> steps;
 };
 
-/// Names that have values, sorted, for messages.
+/// The names with values, sorted, for messages.
 std::string spell(const Values &values);
 
 } // namespace mlir::dash::launch

@@ -1,7 +1,8 @@
-//===- Manifest.h - what a launcher knows of a kernel -----------*- C++ -*-===//
+//===- Manifest.h - what a launcher knows about a kernel --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// dialects/dash/Target/manifest.schema.json describes the file. Strides are in elements, alignments and workspace in bytes.
+// dialects/dash/Target/manifest.schema.json describes the file. Strides are in elements, alignments
+// and workspace in bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LAUNCH_MANIFEST_H
@@ -13,7 +14,7 @@
 
 namespace mlir::dash::launch {
 
-/// Equal bounds where the kernel serves one value only.
+/// The bounds are equal if the kernel serves one value only.
 struct Size {
   std::string name;
   int64_t minimum, maximum;
@@ -33,7 +34,7 @@ struct TensorSpec {
   int64_t alignment, strideMultiple;
 };
 
-/// Who brings a region of the workspace into its first state.
+/// What sets a region of the workspace to its initial state.
 enum class Initial { Any, Zero, Entry, File };
 
 struct Region {
@@ -42,7 +43,7 @@ struct Region {
   int64_t alignment;
   Initial initial;
 
-  /// A part of the order, which the caller keeps apart from the workspace.
+  /// A part of the order, which the caller keeps separate from the workspace.
   bool isOrder() const { return initial == Initial::Entry || initial == Initial::File; }
 };
 
@@ -56,12 +57,12 @@ struct Parameter {
 /// A function of the PTX.
 struct Entry {
   std::string name, role;
-  bool makesOrder; ///< only sizes decide what it writes
+  bool makesOrder; ///< its output depends on sizes only
   std::array<Expression, 3> grid;
   std::array<uint32_t, 3> block, cluster;
   uint32_t sharedBytes;
   bool isCooperative;
-  bool overlaps; ///< may begin before the one in front of it has ended
+  bool overlaps; ///< may begin before the entry before it has ended
   std::vector<Parameter> parameters;
 };
 
@@ -74,30 +75,31 @@ struct Manifest {
   std::vector<TensorSpec> tensors;
   std::vector<Region> workspace;
   bool orderIsTable;
-  int64_t orderBytes; ///< of a table
+  int64_t orderBytes; ///< for a table
   std::string orderFile, orderSha256, orderCommand;
   std::vector<Entry> entries;
-  std::string cubinFile, cubinSha256; ///< empty where there is none
+  std::string cubinFile, cubinSha256; ///< empty if there is none
 
   /// Adds workers, width and derived numbers to the sizes.
   Outcome derive(Values &values) const;
 };
 
-/// The dimensions whose stride may be a parameter: all but the innermost.
+/// The dimensions whose stride can be a parameter: all but the innermost.
 inline constexpr std::array<llvm::StringLiteral, 3> strideNames = {"batch", "head", "row"};
 
-/// Reads and checks a manifest; each mistake is a failure with its place.
+/// Reads and checks a manifest. Each mistake is a failure with its place.
 Outcome readManifest(llvm::StringRef text, Manifest &manifest);
 
 /// Bytes of a parameter.
 uint32_t bytesOf(ParameterType type);
 
-/// Checks that the PTX has the manifest's entries, with its parameters: the driver would read past the end of too few.
+/// Checks that the PTX has the manifest's entries with their parameters: with too few values, the
+/// driver would read past the end.
 Outcome checkEntries(llvm::StringRef ptx, const Manifest &manifest);
 
 /// The word for an element type.
 llvm::StringRef spell(DashElement element);
-/// Bytes of an element; 0 for a number that is none.
+/// Bytes of an element; 0 for an invalid number.
 uint32_t bytesOf(DashElement element);
 /// "[batch, heads, q_rows, 128]".
 std::string spell(const TensorSpec &spec);

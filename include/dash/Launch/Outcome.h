@@ -1,4 +1,4 @@
-//===- Outcome.h - what can go wrong with a launch --------------*- C++ -*-===//
+//===- Outcome.h - how a launch can fail ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LAUNCH_OUTCOME_H
 #define DASH_LAUNCH_OUTCOME_H
@@ -10,13 +10,13 @@
 
 namespace mlir::dash::launch {
 
-/// Whose mistake it is, and what was expected and found.
+/// The status of a failure, and what was expected and found.
 struct Failure {
   DashStatus status;
   std::string message;
 };
 
-/// Nothing where all went well.
+/// Empty on success.
 using Outcome = std::optional<Failure>;
 
 inline Failure fail(DashStatus status, const llvm::Twine &message) {

@@ -1,4 +1,4 @@
-//===- Plan.h - all launches of one problem ---------------------*- C++ -*-===//
+//===- Plan.h - the launches of one problem ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LAUNCH_PLAN_H
 #define DASH_LAUNCH_PLAN_H
@@ -10,18 +10,18 @@ namespace mlir::dash::launch {
 
 using Shape = std::array<int64_t, DASH_MAX_RANK>;
 
-/// Everything about the launches of one problem but addresses, strides and the scale. Does not change once it is made, and keeps its
-/// kernel.
+/// Everything about the launches of one problem, except addresses, strides and the scale.
+/// Immutable; keeps its kernel alive.
 class Plan {
 public:
-  /// warning: as of `Kernel::load`.
+  /// warning: as in `Kernel::load`.
   static Outcome create(std::shared_ptr<Kernel> kernel, int device, llvm::ArrayRef<DashSize> sizes,
                         std::unique_ptr<Plan> &result, std::string &warning);
 
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
   uint64_t getOrderBytes() const { return orderBytes; }
 
-  /// A contiguous tensor without an address; of rank 0 where there is none.
+  /// A contiguous tensor without an address; its rank is 0 if there is none.
   DashTensor getTensor(size_t index) const;
 
   size_t getNumRegions() const { return regions.size(); }
@@ -31,10 +31,10 @@ public:
   Outcome clear(void *stream, DashMemory workspace) const;
   Outcome makeOrder(void *stream, DashMemory order) const;
   Outcome isCapturing(void *stream, bool &result) const;
-  /// The checks of `run`, but those of its blocks of memory.
+  /// The checks of `run`, except those of its blocks of memory.
   Outcome check(void *stream, const DashArguments &arguments) const;
   Outcome run(void *stream, const DashArguments &arguments) const;
-  /// In memory that knows nothing of runs before.
+  /// Runs in memory without the state of earlier runs.
   Outcome runAnew(void *stream, const DashArguments &arguments) const;
 
   /// The entries of a run, one by one.
@@ -46,11 +46,12 @@ private:
   static constexpr size_t mostSlots = 256;
   using Slots = std::array<uint64_t, mostSlots>;
 
-  /// Where the value of a parameter comes from. number: the value, a tensor's index, or bytes from the start of a block.
+  /// The source of a parameter's value. number: the value, a tensor's index, or bytes from the
+  /// start of a block.
   struct Source {
     enum Kind { Value, Address, Stride, Scale, Workspace, Order } kind;
     uint64_t number;
-    unsigned dimension; ///< of a stride
+    unsigned dimension; ///< for a stride
   };
   struct Step {
     const Entry *entry;
@@ -85,7 +86,7 @@ private:
 
   std::shared_ptr<Kernel> kernel;
   const LoadedKernel *loaded = nullptr;
-  bool isEmpty = false; ///< no output has an element: nothing happens
+  bool isEmpty = false; ///< no output has an element, so a run does nothing
   std::vector<Shape> shapes;
   std::vector<Place> regions;
   uint64_t workspaceBytes = 0, orderBytes = 0, orderAlignment = 1;
@@ -98,11 +99,12 @@ private:
 Outcome checkShapes(const Manifest &manifest, llvm::ArrayRef<Shape> shapes,
                     llvm::ArrayRef<DashTensor> tensors);
 
-/// The sizes of a problem, in the manifest's order, as its tensors' shapes give them.
+/// The sizes of a problem, in the manifest's order, from its tensors' shapes.
 Outcome findSizes(const Manifest &manifest, llvm::ArrayRef<DashTensor> tensors,
                   llvm::MutableArrayRef<int64_t> sizes);
 
-/// Checks elements, shapes, strides, alignments, and that no output meets another tensor, itself or a block of memory.
+/// Checks elements, shapes, strides and alignments, and that no output overlaps another tensor,
+/// itself or a block of memory.
 Outcome checkTensors(const Manifest &manifest, llvm::ArrayRef<Shape> shapes,
                      llvm::ArrayRef<DashTensor> tensors,
                      llvm::ArrayRef<std::pair<const char *, DashMemory>> blocks);

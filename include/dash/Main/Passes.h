@@ -1,4 +1,4 @@
-//===- Passes.h - passes of the room Main -----------------------*- C++ -*-===//
+//===- Passes.h - passes of Main --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_MAIN_PASSES_H
 #define DASH_MAIN_PASSES_H

@@ -9,7 +9,8 @@
 
 namespace mlir::dash {
 
-/// Which structure consumers are asked to have: one of the two, or the one that fits the registers of a thread.
+/// The structure of consumers that is requested: one of the two, or the one that fits a thread's
+/// registers.
 enum class StructureChoice { Fitting, Alternating, Overlapping };
 inline auto structureWords() {
   return llvm::cl::values(

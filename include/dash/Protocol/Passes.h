@@ -1,4 +1,4 @@
-//===- Passes.h - passes of the room Protocol -------------------*- C++ -*-===//
+//===- Passes.h - passes of Protocol ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_PROTOCOL_PASSES_H
 #define DASH_PROTOCOL_PASSES_H

@@ -1,4 +1,4 @@
-//===- BuildSchedule.h - the schedule that was asked for -------*- C++ -*-===//
+//===- BuildSchedule.h - the requested schedule -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SCHEDULE_BUILDSCHEDULE_H
 #define DASH_SCHEDULE_BUILDSCHEDULE_H
@@ -7,8 +7,9 @@
 
 namespace mlir::dash {
 
-/// The schedule of `header.kind`, proven. With kind=auto the kind is chosen (dash/Schedule/ChooseOrder.h), and the schedule has its name.
-/// With 0 parts their number is chosen as well, and so is what is kept apart where the header says so (dash/Schedule/ChooseParts.h).
+/// The schedule of `header.kind`, proven. With kind=auto the kind is chosen
+/// (dash/Schedule/ChooseOrder.h), and the schedule has its name. With 0 parts their number is
+/// chosen too, and so is what is kept apart if the header allows it (dash/Schedule/ChooseParts.h).
 FailureOr<ProvenOrder> buildSchedule(ScheduleHeader header, bool asFormulas, MLIRContext *context,
                                      EmitError emitError);
 

@@ -1,4 +1,4 @@
-//===- ChooseParts.h - how many parts, and what is kept apart -*- C++ -*-===//
+//===- ChooseParts.h - the number of parts, and what is kept apart -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SCHEDULE_CHOOSEPARTS_H
 #define DASH_SCHEDULE_CHOOSEPARTS_H
@@ -7,30 +7,32 @@
 
 namespace mlir::dash {
 
-/// The numbers of parts that a kind takes the best of, least first: those that divide the query heads of a kv head and, at level
-/// run, multiples of them while there are few items for each worker.
+/// The numbers of parts to choose from, in ascending order: those that divide the query heads of a
+/// kv head and, at level run, multiples of them while each worker has few items.
 SmallVector<int64_t> partsToTry(const ScheduleHeader &header);
 
-/// Fails unless the tasks of a kv tile can be cut into so many parts, none of which is empty everywhere.
+/// Fails unless the tasks of a kv tile can be cut into this many parts, none of which is always
+/// empty.
 LogicalResult verifyParts(const Problem &problem, int64_t parts, EmitError emitError);
 
-/// What rounding the sums of dK and dV, and reading contributions that are kept apart, takes behind an order: the blocks that all
-/// workers then have beside those that they have of any order.
+/// The time after an order to round the sums of dK and dV and to read contributions that are kept
+/// apart: only blocks beyond those that every order has.
 double roundingTime(const ScheduleHeader &header);
 
-/// What an order of such a makespan is worth beside others: its time with what comes behind it. More parts than one, and what is
-/// kept apart, also take memory, for each of which they have to be faster by a hundredth.
+/// The price of an order with this makespan: its time with everything after it. More than one part,
+/// and contributions that are kept apart, also take memory. For each, the order must be 1 % faster.
 double priceOf(const ScheduleHeader &header, double makespan);
 
-/// What may be kept apart in the header's parts without being asked for: what takes no more than 256 MiB.
+/// What may be kept apart without being requested, with the header's parts: at most 256 MiB.
 SmallVector<Apart, 3> apartToTry(ScheduleHeader header);
 
-/// Keeps of an order that is there apart what takes least.
+/// Keeps apart, in an existing order, what gives the least price.
 void chooseApart(ProvenOrder &proven);
 
-/// The schedule of least price in what is left open: in the number of parts where that is 0, and in what is kept apart where the header
-/// chooses. From level batch on the number is asked of each sequence by
-/// itself, from machine on of one of its kv heads; fails with a message where lengths disagree.
+/// The schedule with the least price over everything left open: the number of parts if it is 0, and
+/// what is kept apart if the header allows the choice. From level batch on each sequence chooses
+/// the number alone, from machine on one of its kv heads does. Fails with a message if lengths
+/// disagree.
 FailureOr<ProvenOrder> buildBest(ScheduleHeader header, MLIRContext *context, EmitError emitError);
 
 } // namespace mlir::dash

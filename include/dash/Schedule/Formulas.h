@@ -10,16 +10,16 @@
 namespace mlir::dash {
 
 /// A function of tile coordinates. The first piece whose condition holds gives the value; the last
-/// has none. All inputs are symbols, because a wave's width is computed and MLIR lets only symbols
-/// be multiplied, and divided by, each other.
+/// one has no condition. All inputs are symbols: a wave's width is computed, and MLIR only lets
+/// symbols be multiplied and divided by each other.
 using Piecewise = SmallVector<FormulaPiece, 2>;
 
 /// An order that serves every size, as functions of tile coordinates.
 ///
-/// A *group* is one (sequence, kv head, part) of a run of equal sequences, parts fastest. `width` is
-/// the number of workers that the order is made for; the bits may depend on it, not on `workers`.
-/// `first` and `last` bound the active tiles of the line: q tiles of `kv` in `visit`, kv tiles of
-/// `q` in `turn`. `offset` is kv rows minus q rows.
+/// A *group* is one (sequence, kv head, part) of a run of equal sequences, with parts fastest.
+/// `width` is the number of workers that the order is made for: the bits may depend on it, but not
+/// on `workers`. `first` and `last` bound the active tiles of the line: q tiles of `kv` in `visit`,
+/// kv tiles of `q` in `turn`. `offset` is kv rows minus q rows.
 struct Formulas {
   Piecewise item;   ///< (i, qTiles, kvTiles, groups, width, workers) -> (group, kv, unit)
   Piecewise worker; ///< (unit, workers) -> worker
@@ -29,22 +29,22 @@ struct Formulas {
 
 /// The piecewise function that is `values` everywhere.
 Piecewise always(ArrayRef<AffineExpr> values, unsigned numInputs);
-/// `then` where all `conditions` are >= 0, else `otherwise`.
+/// `then` if all `conditions` are >= 0, else `otherwise`.
 Piecewise select(ArrayRef<AffineExpr> conditions, ArrayRef<AffineExpr> then,
                  const Piecewise &otherwise);
-/// max(value, 0) for -bound <= value < bound, bound > 0. Affine expressions have no maximum: the
-/// quotient is 1 where the value is not negative and 0 elsewhere.
+/// max(value, 0) for -bound <= value < bound, bound > 0. Affine expressions have no maximum: here a
+/// quotient is 1 if the value is not negative, and 0 otherwise.
 AffineExpr clampToZero(AffineExpr value, AffineExpr bound);
 
-/// Evaluates a piecewise function over rows of points that differ in some inputs only. What does
-/// not depend on those is computed once a row.
+/// Evaluates a piecewise function over rows of points that differ only in some inputs. Everything
+/// that does not depend on these is computed once for each row.
 class RowEvaluator {
 public:
   /// `varying`: the inputs that differ within a row.
   RowEvaluator(ArrayRef<FormulaPiece> pieces, ArrayRef<unsigned> varying);
   RowEvaluator(RowEvaluator &&) = delete; // nodes point into its buffers
 
-  /// One input of a row: an array of n values where the input varies, else one value.
+  /// One input of a row: an array of n values if the input varies, else one value.
   struct Input {
     Input(int64_t uniform) : uniform(uniform) {}
     Input(const int64_t *varying) : varying(varying) {}
@@ -52,7 +52,7 @@ public:
     const int64_t *varying = nullptr;
   };
 
-  /// Writes n values per result. Fails where a divisor is not positive.
+  /// Writes n values for each result. Fails if a divisor is not positive.
   LogicalResult evaluate(ArrayRef<Input> inputs, int64_t n, ArrayRef<int64_t *> results);
 
 private:
@@ -63,9 +63,9 @@ private:
     bool failed = false;           ///< a divisor was not positive
     unsigned lhs = 0, rhs = 0;     ///< nodes, or the input
     uint64_t stamp = 0;            ///< row or chunk of the value below
-    int64_t value = 0;             ///< where it does not vary
-    int64_t *buffer = nullptr;     ///< a chunk, where it varies and is computed
-    const int64_t *data = nullptr; ///< the chunk's values, where it varies
+    int64_t value = 0;             ///< if it does not vary
+    int64_t *buffer = nullptr;     ///< a chunk, if it varies and is computed
+    const int64_t *data = nullptr; ///< the chunk's values, if it varies
   };
   struct Condition {
     unsigned node;
@@ -87,11 +87,11 @@ private:
   SmallVector<Node> nodes;
   SmallVector<Case, 2> cases;
   SmallVector<int64_t, 0> buffers;
-  // The chunk at hand.
+  // The current chunk.
   int64_t chunkLength = 0, numOpen = 0;
   uint64_t row = 0, chunk = 0;
-  SmallVector<char, 0> open;    ///< points that no case has served yet
-  SmallVector<char, 0> matches; ///< points that the case at hand serves
+  SmallVector<char, 0> open;    ///< points that no case has matched yet
+  SmallVector<char, 0> matches; ///< points that the current case matches
 };
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- JsonFile.h - JSON that strangers wrote -------------------*- C++ -*-===//
+//===- JsonFile.h - untrusted JSON files ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SCHEDULE_JSONFILE_H
 #define DASH_SCHEDULE_JSONFILE_H
@@ -10,16 +10,16 @@ namespace mlir::dash {
 
 using JsonReader = llvm::function_ref<bool(const llvm::json::Value &, llvm::json::Path)>;
 
-/// What a file holds. `what` names its kind in messages: "order".
+/// The content of a file. `what` names its kind in messages: "order".
 FailureOr<std::string> readText(StringRef what, StringRef path, EmitError emitError);
 
-/// Hands the JSON of a file's text to `read`, which reports what is wrong at its path. An object that has a
-/// key twice is refused, because the parser would take the last.
+/// Passes the JSON in a file's text to `read`, which reports errors at their path. An object with a
+/// repeated key is refused, because the parser would take the last one.
 LogicalResult parseJson(StringRef what, StringRef path, StringRef text, JsonReader read,
                         EmitError emitError);
 
-/// Whether an object has no other keys, else reports one: a misspelt key would be a value that silently is
-/// not there.
+/// Fails if an object has other keys: a misspelt key would otherwise be a missing value that
+/// nothing reports.
 bool hasOnlyKeys(const llvm::json::Value &value, llvm::json::Path path,
                  ArrayRef<llvm::StringLiteral> known);
 

@@ -12,16 +12,16 @@ namespace mlir::dash {
 struct ScheduleKind {
   StringRef name;    ///< as `kind=` spells it
   StringRef summary; ///< one sentence, for error messages and reports
-  /// Makes the order. Serves every problem that `header` can state, or says why not, with a note on
-  /// what would; the caller verifies what it gets.
+  /// Makes the order. Serves every problem that `header` can state, or fails with the reason and a
+  /// note on what would work. The caller verifies the result.
   FailureOr<Order> (*build)(const ScheduleHeader &header, MLIRContext *context,
                             EmitError emitError);
-  /// What it does well, or badly, on a mask: one sentence for --dash-explain. May be null.
+  /// One sentence for --dash-explain: how well the kind suits a mask. May be null.
   StringRef (*purpose)(const Mask &mask) = nullptr;
-  /// It searches, which takes time: --dash-explain names it, and builds it only to say what
-  /// the level of an order of this kind costs.
+  /// It searches, which takes time. --dash-explain names it, and builds it only to state the cost
+  /// of this order's level.
   bool isSearched = false;
-  /// Its orders are not deterministic: nobody is given or advised one without asking for it.
+  /// Its orders are not deterministic: they are neither chosen nor recommended unless requested.
   bool isUnordered = false;
 };
 
@@ -31,7 +31,8 @@ ArrayRef<const ScheduleKind *> scheduleKinds();
 /// The kind called `name`, or null.
 const ScheduleKind *findScheduleKind(StringRef name);
 
-/// Those that are formulas on the mask of `header`, and deterministic. Its kind does not matter. Says nothing of errors.
+/// The deterministic kinds with formulas for the mask of `header`, whatever its kind. Emits no
+/// errors.
 SmallVector<StringRef> kindsWithFormulas(ScheduleHeader header, MLIRContext *context);
 
 } // namespace mlir::dash

@@ -7,25 +7,26 @@
 
 namespace mlir::dash {
 
-/// What a caller insists on, where it does: a file that says otherwise is refused.
+/// What a caller requires; empty fields require nothing. A file that contradicts is refused.
 struct OrderFileRequest {
-  std::string op; ///< picks the schedule, where the file has several
+  std::string op; ///< selects the schedule if the file has several
   Problem problem;
-  DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
+  DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest acceptable level
   std::optional<int64_t> workers, parts;
-  std::optional<int64_t> forWorkers; ///< counts where the file's level is machine
+  std::optional<int64_t> forWorkers; ///< matters if the file's level is machine
   std::optional<double> compute, reduce, latency, boundary, piece, convert, gather;
   std::optional<int64_t> buffers;
   std::optional<Apart> apart;
-  Cost cost; ///< of files that state none
+  Cost cost; ///< for files that state none
 };
 
-/// Reads a schedule of kind "file" from a report document (dialects/dash/Schedule/
-/// report.schema.json). Items with their visits and chains make the order, and all else may be left
-/// out: `partChains` (the first part first), `parts` (1), `workers` (as many as have items), `level` (what is needed),
-/// `forWorkers` (the workers) and `cost`; what is said of the problem must be so. What the request insists on
-/// takes the place of what is left out. Makespan and the like are computed anew. The order is not
-/// verified, but every chain names only contributions that some item makes.
+/// Reads a schedule of kind "file" from a report document
+/// (dialects/dash/Schedule/report.schema.json). Items with their visits and chains make the order.
+/// Everything else may be omitted: `partChains` (the first part first), `parts` (1), `workers` (as
+/// many as have items), `level` (the required one), `forWorkers` (the workers) and `cost`.
+/// Statements about the problem must be true. The request's values replace omitted ones. The
+/// makespan and similar figures are computed again. The order is not verified, but every chain only
+/// names contributions that some item makes.
 FailureOr<Schedule> readOrderFile(StringRef path, const OrderFileRequest &request,
                                   EmitError emitError);
 

@@ -11,20 +11,21 @@ namespace mlir::dash {
 struct WideOrder {
   Mask mask;
   Formulas formulas;
-  /// The step at which the walk of a kv tile comes to a q tile, with the inputs of `turn`. Only its
-  /// growth along a walk counts.
+  /// The step at which the walk of a kv tile reaches a q tile, with the inputs of `turn`. Only its
+  /// growth along a walk matters.
   Piecewise step;
 };
 
-/// The tasks of a problem, or more, where 64 bits might not count them: as if the mask hid none.
+/// An upper bound of the tasks of a problem, as if the mask hid none; a double, because 64 bits
+/// might overflow.
 double mostTasks(const Problem &problem);
 
-/// Fails where an order of the problem has too many tasks to be written out, before anybody tries.
+/// Fails early if an order of the problem has too many tasks to write out.
 LogicalResult verifyTableFits(const Problem &problem, EmitError emitError);
 
-/// The part of `wide` that the problem's mask leaves: the formulas, where the mask is theirs; else a
-/// table, in which each walk skips the hidden tiles and each chain closes up. An order without
-/// cycles stays so when tasks are taken out of it.
+/// The part of `wide` that the problem's mask leaves: the formulas if the mask is theirs, else a
+/// table in which each walk skips hidden tiles and each chain closes up. An order without cycles
+/// stays so when tasks are removed.
 FailureOr<Order> orderWithin(const ScheduleHeader &header, WideOrder wide, EmitError emitError);
 
 } // namespace mlir::dash

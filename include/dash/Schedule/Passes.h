@@ -17,10 +17,11 @@ namespace mlir::dash {
 /// How an order is written into the IR.
 enum class OrderForm { Formulas, Table };
 
-/// Who a report is for.
+/// The format of a report.
 enum class ReportFormat { Table, Json, Svg, Trace };
 
-/// Which level an order is asked to keep: the problem's own, or one that is no weaker. Numbers are those of DeterminismLevel.
+/// The level that an order must keep: the problem's own, or one that is no weaker. Numbers are
+/// those of DeterminismLevel.
 enum class LevelChoice { Run, Batch, Machine, Own = 4 };
 inline auto levelWords() {
   return llvm::cl::values(clEnumValN(LevelChoice::Run, "run", "the same bits in every run"),

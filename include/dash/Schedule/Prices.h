@@ -1,4 +1,4 @@
-//===- Prices.h - what a machine takes for what -----------------*- C++ -*-===//
+//===- Prices.h - what operations cost on a machine -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SCHEDULE_PRICES_H
 #define DASH_SCHEDULE_PRICES_H
@@ -7,22 +7,24 @@
 
 namespace mlir::dash {
 
-/// Kernels by what their masks ask of them: those of a full mask hide no element.
+/// Classes of masks for kernels: those of a full mask hide no element.
 enum class MaskClass { Full, Masked };
 
-/// A file of costs (dialects/dash/docs/schedules.md): a machine's prices by head dim and class of masks.
+/// A file of costs (dialects/dash/docs/schedules.md): a machine's prices by head dim and class of
+/// masks.
 class Prices {
 public:
-  /// Those of an H200, in microseconds, which come with the library.
+  /// The prices of an H200, in microseconds, which come with the library.
   static const Prices &shipped();
-  /// Of a file. Fails with a message that names the place in it.
+  /// Reads a file. Fails with a message that names the place in it.
   static FailureOr<Prices> read(StringRef path, EmitError emitError);
 
-  /// The costs of a problem's tasks, by the least head dim that is not below its own, or else the largest.
+  /// The costs of a problem's tasks, at the least head dim that is not below the problem's, or else
+  /// at the largest.
   Cost of(const Problem &problem) const { return find(problem).cost; }
-  /// The head dim that those were measured with.
+  /// The head dim at which these were measured.
   int64_t headDimOf(const Problem &problem) const { return find(problem).headDim; }
-  /// Says so where that is not the problem's; empty where it is.
+  /// A message if that head dim is not the problem's; empty if it is.
   std::string describeUnmeasured(const Problem &problem) const;
 
 private:
@@ -34,10 +36,10 @@ private:
     Cost cost;
   };
   const Entry &find(const Problem &problem) const;
-  std::vector<Entry> entries; ///< by head dim, of each both classes
+  std::vector<Entry> entries; ///< by head dim, each with both classes
 };
 
-/// Fails where a cost is no number that a prediction could be made with.
+/// Fails if a cost is not a number that a prediction can use.
 LogicalResult verifyCost(const Cost &cost, EmitError emitError);
 
 } // namespace mlir::dash

@@ -13,10 +13,10 @@ struct ProvenOrder {
   ScheduleFacts facts;
 };
 
-/// Proves what a builder or a file gave, if it gave anything.
+/// Proves the result of a builder or a file, if there is one.
 FailureOr<ProvenOrder> prove(FailureOr<Schedule> schedule, EmitError emitError);
 
-/// Fails where nothing could be kept apart as the header says.
+/// Fails if nothing can be kept apart as the header says.
 LogicalResult verifyApart(const ScheduleHeader &header, EmitError emitError);
 
 } // namespace mlir::dash

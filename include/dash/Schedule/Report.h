@@ -9,7 +9,7 @@
 
 namespace mlir::dash {
 
-/// A verified schedule and what is known of it.
+/// A verified schedule with its facts.
 struct ReportEntry {
   std::string op; ///< the function whose problem it orders
   const Schedule &schedule;
@@ -20,18 +20,19 @@ struct ReportEntry {
 /// One JSON document; its schema is dialects/dash/Schedule/report.schema.json.
 void writeJson(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 
-/// How much of a table to print; 0 is all of it.
+/// The rows and columns of a table to print; 0 is all.
 struct TableLimits {
   int64_t steps = 64, workers = 12;
 };
 
-/// A page that a person reads: the facts, then a task a cell, steps as rows, workers as columns.
+/// A table for people: the facts, then one task in each cell, with steps as rows and workers as
+/// columns.
 void writeTable(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries, TableLimits limits);
 
 /// The most tasks that a picture can show.
 constexpr int64_t maxGanttTasks = int64_t(1) << 22;
 
-/// A picture of who works when: compute, reduction, waits, and the critical path.
+/// A picture of each worker over time: compute, reduction, waits, and the critical path.
 void writeGantt(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 
 /// The most tasks, and the latest time, that a trace can show: viewers read it whole, and count
@@ -39,10 +40,11 @@ void writeGantt(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 constexpr int64_t maxTraceTasks = int64_t(1) << 21;
 constexpr double maxTraceTime = 1e12;
 
-/// A trace in the format of Chrome and Perfetto: who computes, reduces, and waits for which task.
+/// A trace in the format of Chrome and Perfetto: which worker computes, reduces, or waits for which
+/// task.
 void writeTrace(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 
-/// What a cost has for parts, by name, where that is not 0.
+/// The prices of a cost that concern parts, by name, if not 0.
 SmallVector<std::pair<StringRef, double>, 2> pricesOfParts(const Cost &cost);
 
 } // namespace mlir::dash

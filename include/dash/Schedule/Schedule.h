@@ -1,4 +1,4 @@
-//===- Schedule.h - who works on what, and in which order ------*- C++ -*-===//
+//===- Schedule.h - which worker does what, in which order ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SCHEDULE_SCHEDULE_H
 #define DASH_SCHEDULE_SCHEDULE_H
@@ -17,7 +17,8 @@ namespace mlir::dash {
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
-/// An order written out for stated sizes. Item i visits visits[begin[i]] … visits[begin[i + 1] - 1].
+/// An order written out for stated sizes. Item i visits visits[begin[i]] … visits[begin[i + 1] -
+/// 1].
 struct Table {
   std::vector<Item> items; ///< in issue order
   std::vector<int64_t> begin = {0};
@@ -28,76 +29,79 @@ struct Table {
   }
 };
 
-/// The prices of the cost model: one task's compute and reduction, the hop of a chain to another
-/// worker, what an item takes beside its tasks, all in one unit of the caller's choice; and how many dQ
-/// tiles a worker buffers. None is usual everywhere: dash/Schedule/Prices.h has those of a machine.
+/// The prices of the cost model: a task's compute and reduction, the hop of a chain to another
+/// worker, an item's time besides its tasks, all in one unit of the caller's choice; and how many
+/// dQ tiles a worker buffers. There is no universal default: dash/Schedule/Prices.h has those of a
+/// machine.
 struct Cost {
   double compute = 0, reduce = 0, latency = 0;
   int64_t buffers = 2;
   double boundary = 0;
-  /// Of parts: adding a piece of an item's dK and dV; and, behind the order, rounding the sums of a kv tile.
+  /// For parts: adding a piece of an item's dK and dV; and, after the order, rounding the sums of a
+  /// kv tile.
   double piece = 0, convert = 0;
-  /// Of contributions that are kept apart: reading one as large as a tile of dQ behind the order.
+  /// For contributions that are kept apart: reading one the size of a dQ tile after the order.
   double gather = 0;
 };
 
-/// How an order was searched for: with its problem, workers and costs, all that it follows from.
+/// How an order was searched for. With its problem, workers and costs, this determines the order.
 struct Search {
   int64_t version = 0, budget = 0, maxDqBytes = 0;
 };
 
-/// Everything about an order but the order itself.
+/// Everything about an order except the order itself.
 struct ScheduleHeader {
-  std::string kind;       ///< for people
-  bool unordered = false; ///< adds wait for no turns: the bits are nobody's to say
+  std::string kind;       ///< for messages and reports
+  bool unordered = false; ///< adds wait for no turns: the bits vary
   DeterminismLevel level = DeterminismLevel::Run;
   Problem problem;
   int64_t parts = 1;
   int64_t workers = 1;
-  int64_t width = 1; ///< workers that visits and chains are made for
+  int64_t width = 1; ///< the number of workers that visits and chains are made for
   Cost cost;
-  /// For builders that search: f32 dQ of unfinished heads in flight, beyond which adds leave L2; 0 is
-  /// no limit. Not part of the order.
+  /// For builders that search: the limit of f32 dQ of unfinished heads in flight, beyond which adds
+  /// leave L2; 0 is no limit. Not part of the order.
   int64_t maxDqBytes = int64_t(32) << 20;
-  /// Of an order that was searched for.
+  /// Set if the order was searched for.
   std::optional<Search> search;
-  /// Contributions that wait for no turn, but are kept in places of their own and added up behind the order. Of an order that is
-  /// there it changes times and no bit; a search finds another order for it.
+  /// Contributions that wait for no turn, but are kept in separate places and added up after the
+  /// order. In an existing order this changes times but no bit; a search finds another order for
+  /// it.
   Apart apart = Apart::None;
-  /// For builders: `apart` is theirs to choose.
+  /// For builders: they may choose `apart`.
   bool choosesApart = false;
 
   bool isOrdered() const { return !unordered; }
-  /// Whether a contribution to dQ, or a part's to dK and dV, waits for the turn in front of it.
+  /// Whether a contribution to dQ, or a part's to dK and dV, waits for the turn before it.
   bool tasksWait() const { return isOrdered() && apart != Apart::All; }
   bool partsWait() const { return isOrdered() && apart == Apart::None; }
-  /// Precondition: so many parts are possible.
+  /// Precondition: the group can be cut into this many parts.
   PartCut cut() const { return PartCut(problem, parts); }
 };
 
-/// Limits on what can be scheduled: beyond them a proof would take hours, or more than 2 GB. They are
-/// over all heads and sequences; dash/Support/Limits.h has those that the IR states.
+/// Limits of what can be scheduled: beyond them, a proof would take hours or more than 2 GB. They
+/// count all heads and sequences. dash/Support/Limits.h has the limits of the IR.
 constexpr int64_t maxItems = int64_t(1) << 23;
 constexpr int64_t maxChains = int64_t(1) << 24;
 constexpr int64_t maxTasks = int64_t(1) << 34;
 
 using Order = std::variant<Formulas, Table>;
 
-/// A schedule: lists, visit orders and chains. A plain object: builders make it, `verify` proves it,
-/// reports print it, and the IR carries it. What the order gives is not trusted before `verify`.
+/// A schedule: lists, visit orders and chains. A plain object: builders make it, `verify` proves
+/// it, reports print it, and the IR carries it. The order is not trusted before `verify`.
 class Schedule : public ScheduleHeader {
 public:
-  /// Evaluates the lists where they are formulas. Fails with a message where they cannot be, or where
-  /// the problem is beyond the limits.
+  /// Evaluates the lists if they are formulas. Fails with a message if that is impossible, or if
+  /// the problem exceeds the limits.
   static FailureOr<Schedule> get(ScheduleHeader header, Order order, EmitError emitError);
 
-  /// Items in issue order; those of one worker, in this order, are its list.
+  /// Items in issue order. Those of one worker, in this order, form its list.
   ArrayRef<Item> items() const { return itemStorage; }
   const Order &order() const { return orderStorage; }
   bool isTable() const { return std::holds_alternative<Table>(orderStorage); }
 
   int64_t firstHead(const Item &item) const { return cut().firstHead(item.kvHead, item.part); }
-  /// Number of tasks that the mask leaves to an item.
+  /// The number of tasks that the mask leaves to an item.
   int64_t numTasks(const Item &item) const {
     return cut().numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
   }
@@ -110,18 +114,19 @@ private:
   std::vector<Item> itemStorage;
 };
 
-/// Fails where a problem is beyond the limits above. Cheap: to be asked before anything is made that grows with the problem.
+/// Fails if a problem exceeds the limits above. Cheap: call it before making anything that grows
+/// with the problem.
 LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError);
 
-/// Fails where the formulas of a kind would have to cut what they cannot: they see q tiles as a grid, and so does a run of them
-/// only where no mask cuts it.
+/// Fails if the formulas of a kind would need to cut what they cannot. They see q tiles as a grid,
+/// and so does a run of them only if no mask cuts it.
 LogicalResult verifyFormulasServe(const ScheduleHeader &header, EmitError emitError);
 
-/// Number of items that a schedule of `problem` has.
+/// The number of items in a schedule of `problem`.
 int64_t numItems(const Problem &problem, int64_t parts);
 
-/// Number of pieces, as large as a tile of dQ, in which an item adds its dK and dV; none of one part, or where
-/// adding them costs nothing.
+/// The number of pieces, each the size of a dQ tile, in which an item adds its dK and dV; 0 with
+/// one part, or if adding them costs nothing.
 int64_t numPieces(const Problem &problem, int64_t parts, const Cost &cost);
 
 /// Reads the visits of one item after the other, from formulas or a table.
@@ -130,8 +135,8 @@ public:
   explicit VisitReader(const Schedule &schedule);
   ~VisitReader();
 
-  /// The tasks of item `index` in visit order, in the table or else in `storage`. Fails where a formula
-  /// divides by what is not positive.
+  /// The tasks of item `index` in visit order, in the table or else in `storage`. Fails if a
+  /// formula divides by a number that is not positive.
   FailureOr<ArrayRef<Visit>> read(int64_t index, SmallVectorImpl<Visit> &storage);
 
 private:

@@ -15,15 +15,15 @@ ScheduleOp createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
 /// The cost model that an attribute states.
 Cost toCost(CostAttr cost);
 
-/// Reads a schedule back. Fails with a message where a table does not fit the problem.
+/// Reads a schedule back. Fails with a message if a table does not fit the problem.
 FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
 
-/// What reports call the problem of `items`: its function's name, and of a function's second problem on
-/// `name#1`, `name#2` ….
+/// The name of `items`' problem in reports: its function's name, and `name#1`, `name#2` … from a
+/// function's second problem on.
 std::string problemName(ItemsOp items);
 
 /// A `dash.schedule` read back and proven, kept until a pass changes the module: verifying and
-/// reporting share it. Says what is wrong when it is computed; `isValid` tells later askers.
+/// reporting share it. Errors are emitted when it is computed; later callers check `isValid`.
 class ProvenSchedule {
 public:
   explicit ProvenSchedule(Operation *op);

@@ -7,11 +7,11 @@
 
 namespace mlir::dash {
 
-/// What the proof yields beside the proof.
+/// Facts that the proof gives.
 struct ScheduleFacts {
   /// The fewest simultaneously resident workers, started in index order, that always finish.
   int64_t minWorkers = 1;
-  /// Every contribution waits solely for items that come earlier in issue order, so items may be
+  /// Every contribution waits only for items that come earlier in issue order, so items may be
   /// handed out at run time.
   bool dynamicIssue = true;
   /// The time that the cost model predicts: the end of the last reduction.
@@ -19,16 +19,17 @@ struct ScheduleFacts {
 };
 
 /// Proves that
-///  - coverage: every item, and in it every task that the mask leaves active, is there exactly once;
+///  - coverage: every item, and in it every task that the mask leaves active, exists exactly once;
 ///  - total order: the turns of each chain are 0 … n-1, each once;
 ///  - progress: lists and chains together have no cycle;
 ///  - independence: the order depends on no more than its level allows.
-/// An unordered schedule has no chains, so nothing waits, and its turns are all 0; it may not claim
-/// a level. Otherwise says which rule is broken, and where. Linear in the number of tasks.
+/// An unordered schedule has no chains, so nothing waits, and its turns are all 0; it must not
+/// claim a level. On failure, the error says which rule is broken, and where. Linear in the number
+/// of tasks.
 FailureOr<ScheduleFacts> verify(const Schedule &schedule, EmitError emitError);
 
-/// The same for those who look for a better order: gives up once it is sure that this one takes longer
-/// than `limit`. Then nothing is proven, and the makespan is infinite.
+/// The same for a search for a better order: stops once it is sure that this one takes longer than
+/// `limit`. Then nothing is proven, and the makespan is infinite.
 FailureOr<ScheduleFacts> verifyWithin(const Schedule &schedule, double limit, EmitError emitError);
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of the room Steps ----------------------*- C++ -*-===//
+//===- Passes.h - passes of Steps -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_STEPS_PASSES_H
 #define DASH_STEPS_PASSES_H

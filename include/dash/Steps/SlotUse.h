@@ -1,4 +1,4 @@
-//===- SlotUse.h - which use of a channel an index is ----------*- C++ -*-===//
+//===- SlotUse.h - the use of a channel behind an index ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_STEPS_SLOTUSE_H
 #define DASH_STEPS_SLOTUSE_H
@@ -7,7 +7,7 @@
 
 namespace mlir::dash {
 
-/// An index as a sum of values and a number, so that `%step + 1` is known to be one behind `%step`.
+/// An index as a sum of values and a constant, so that `%step + 1` is known to follow `%step`.
 class LinearIndex {
 public:
   LinearIndex() = default;
@@ -21,11 +21,11 @@ public:
   }
 
   bool uses(Value value) const { return timesOf(value) != 0; }
-  /// One of the values that make it up.
+  /// Whether one of its values satisfies the predicate.
   bool usesAny(function_ref<bool(Value)> predicate) const {
     return llvm::any_of(terms, [&](const auto &term) { return predicate(term.first); });
   }
-  /// The number, if it is one.
+  /// The constant, if the index is one.
   std::optional<int64_t> getNumber() const {
     return terms.empty() ? std::optional(constant) : std::nullopt;
   }
@@ -52,14 +52,14 @@ struct SlotUse {
   }
 };
 
-/// Whether two uses may have one slot.
+/// Whether two uses may have the same slot.
 bool mayShareSlot(const SlotUse &one, const SlotUse &other);
 
-/// The use whose `dash.ring` gives this slot; none if another op does, or none.
+/// The use whose `dash.ring` defines this slot; empty if there is no such op.
 std::optional<SlotUse> slotUseOf(const SlotRef &slot);
 
-/// Fails, with an error at the op, if it has to do with slots or sums as ops in front of --dash-insert-waits do: by the number of a
-/// use, or with a tile that lies in no slot.
+/// Fails, with an error at the op, if it handles slots or sums in the form before
+/// --dash-insert-waits: by the number of a use, or with a tile that lies in no slot.
 LogicalResult verifyWaitsAreOps(Operation *op);
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- Bounded.h - messages that end ---------------------------*- C++ -*-===//
+//===- Bounded.h - messages of bounded length -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_BOUNDED_H
 #define DASH_SUPPORT_BOUNDED_H
@@ -8,13 +8,13 @@
 
 namespace mlir::dash {
 
-/// What is said of a message: a value in it, or what another program printed, may have megabytes.
+/// Shortens a message: a value in it, or another program's output, may have megabytes.
 inline std::string bounded(llvm::StringRef message) {
   constexpr size_t mostBytes = 1 << 14;
   if (message.size() <= mostBytes)
     return message.str();
   size_t end = mostBytes;
-  while (end > mostBytes - 4 && (message[end] & 0xc0) == 0x80) // not inside of a character
+  while (end > mostBytes - 4 && (message[end] & 0xc0) == 0x80) // not inside a character
     --end;
   return message.take_front(end).str() + "... (" + std::to_string(message.size() - end) +
          " bytes more)";

@@ -1,4 +1,4 @@
-//===- CacheFolder.h - where what took long is kept ------------*- C++ -*-===//
+//===- CacheFolder.h - the folder of caches ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_CACHEFOLDER_H
 #define DASH_SUPPORT_CACHEFOLDER_H
@@ -7,8 +7,8 @@
 
 namespace mlir::dash {
 
-/// The folder that the environment's DASH_CACHE names, or else $XDG_CACHE_HOME/dash, or else ~/.cache/dash. Empty
-/// where DASH_CACHE says "off", or there is no home.
+/// The folder of the environment's DASH_CACHE, or else $XDG_CACHE_HOME/dash, or else ~/.cache/dash.
+/// Empty if DASH_CACHE is "off", or if there is no home.
 std::string cacheFolder();
 
 } // namespace mlir::dash

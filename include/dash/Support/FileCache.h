@@ -1,4 +1,4 @@
-//===- FileCache.h - what took long, kept for later processes --*- C++ -*-===//
+//===- FileCache.h - slow results, stored for later processes ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_FILECACHE_H
 #define DASH_SUPPORT_FILECACHE_H
@@ -10,14 +10,15 @@
 
 namespace mlir::dash {
 
-/// Values by their keys, a file for each, in a folder of the user who runs this process.
+/// Values by keys, one file each, in a folder of the user that runs this process.
 ///
-/// What was kept by another user, what is damaged or cut off, and what is of another key is as good as none: the folder and each file must
-/// belong to the user, and a file has its key, and a hash of all that it holds. The key has to say all that the value follows from, and
-/// which version of dash made it. Files appear whole, so that any number of processes may share a folder.
+/// A file of another user, a damaged or cut-off file, and a file of another key count as missing.
+/// The folder and each file must belong to the user, and a file has its key and a hash of all it
+/// holds. The key must state everything that determines the value, including the version of dash.
+/// Files appear whole, so any number of processes may share a folder.
 class FileCache {
 public:
-  /// Keeps nothing where `folder` is empty. suffix: of the names of its files, such as ".order".
+  /// Stores nothing if `folder` is empty. suffix: of the names of its files, such as ".order".
   FileCache(std::string folder, llvm::StringRef suffix)
       : folder(std::move(folder)), suffix(suffix) {}
 
@@ -26,7 +27,8 @@ public:
 
   std::optional<std::string> find(llvm::StringRef key) const;
 
-  /// Makes the folder, with mode 0700, where it is not there. What has been kept longest goes once the files take more than `mostBytes`.
+  /// Creates the folder, with mode 0700, if it is missing. Drops the oldest files once all files
+  /// exceed `mostBytes`.
   llvm::Error keep(llvm::StringRef key, llvm::StringRef value) const;
 
   static constexpr uint64_t mostBytes = uint64_t(1) << 30;

@@ -1,4 +1,4 @@
-//===- InitTool.h - what each tool does before all else --------*- C++ -*-===//
+//===- InitTool.h - what each tool does first -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_INITTOOL_H
 #define DASH_SUPPORT_INITTOOL_H
@@ -9,17 +9,19 @@
 
 namespace mlir::dash {
 
-/// Lives as long as `main`, and is made before it opens anything. For tools alone: what it changes is the process's.
+/// Lives as long as `main`, and must be created before `main` opens anything. For tools only: it
+/// changes the process.
 class InitTool {
 public:
-  /// With standard output closed, the next file to be opened would be it, and take what is printed: it goes to /dev/null instead. A file
-  /// that grows past the user's limit is an error of the write, and no crash.
+  /// If standard output is closed, the next file to be opened would take its place and receive
+  /// printed text, so /dev/null is opened instead. A file that grows past the user's limit becomes
+  /// an error of the write, not a crash.
   InitTool(int &argc, char **&argv)
       : isReady(!llvm::sys::Process::FixupStandardFileDescriptors()), llvm(argc, argv) {
     std::signal(SIGXFSZ, SIG_IGN);
   }
 
-  /// False where there is not even a /dev/null.
+  /// False if not even /dev/null can be opened.
   explicit operator bool() const { return isReady; }
 
 private:

@@ -1,8 +1,9 @@
-//===- Limits.h - how large things may be ---------------------*- C++ -*-===//
+//===- Limits.h - limits of sizes -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No order of use comes near. What is written by hand shall not ask for memory or time that nobody has. And which elements
-// tensors may have.
+// Limits that no useful order reaches. They keep hand-written input from asking for unbounded
+// memory or time. Also the element types that tensors may have.
+//
 //===----------------------------------------------------------------------===//
 #ifndef DASH_SUPPORT_LIMITS_H
 #define DASH_SUPPORT_LIMITS_H
@@ -15,22 +16,23 @@
 namespace mlir::dash {
 
 constexpr int64_t maxRows = std::numeric_limits<int32_t>::max(); ///< of a sequence
-constexpr int64_t maxWorkers = int64_t(1) << 14; ///< blocks that a GPU holds at once: some hundreds
-constexpr int64_t maxDqLimit = int64_t(1) << 20; ///< MiB
+/// blocks that a GPU holds at once are some hundreds
+constexpr int64_t maxWorkers = int64_t(1) << 14;
+constexpr int64_t maxDqLimit = int64_t(1) << 20;   ///< MiB
 constexpr int64_t maxTableRows = int64_t(1) << 26; ///< items, and visits, of a table
 
-/// Bytes of a kernel's files, of which none is read past its limit.
+/// The most bytes of a kernel's files; none is read past its limit.
 constexpr uint64_t maxManifestBytes = uint64_t(1) << 24;
 constexpr uint64_t maxPtxBytes = uint64_t(1) << 26;
 constexpr uint64_t maxCubinBytes = uint64_t(1) << 26;
 
-/// Of q, k, v and what has their shapes, as MLIR spells them.
+/// The elements of q, k, v and tensors of their shapes, in MLIR's spelling.
 constexpr llvm::StringLiteral matrixElements[] = {"bf16", "f16"};
 
-/// Whether a window may reach so far: -1 is no bound.
+/// Whether a window may extend this far: -1 is no bound.
 constexpr bool isWindowSide(int64_t side) { return side >= -1 && side <= maxRows; }
 
-/// Whether scores can be capped at it.
+/// Whether scores can be capped at this value.
 inline bool isCap(double cap) { return std::isfinite(cap) && cap > 0; }
 
 } // namespace mlir::dash

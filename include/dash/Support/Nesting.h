@@ -1,4 +1,4 @@
-//===- Nesting.h - brackets in brackets ------------------------*- C++ -*-===//
+//===- Nesting.h - nested brackets ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_NESTING_H
 #define DASH_SUPPORT_NESTING_H
@@ -7,11 +7,12 @@
 
 namespace mlir::dash {
 
-/// Parsers of MLIR and of JSON call themselves for each bracket that is open: a stranger's text that opens more of them is refused before it
-/// is parsed, or it would use up the stack. No text of use comes near; a host's program may be called where stacks are small.
+/// The parsers of MLIR and JSON recurse for each open bracket. Untrusted text that opens more of
+/// them is refused before parsing, or it would exhaust the stack. No useful text comes near. A host
+/// program may call dash where stacks are small.
 constexpr unsigned mostNesting = 256, mostNestingOfJson = 64, mostNestingOfAttr = 32;
 
-/// Whether brackets nest deeper, (), [], {} and <>, outside of strings and comments as MLIR and JSON have them.
+/// Whether brackets (), [], {} and <> nest deeper, outside strings and comments of MLIR and JSON.
 bool nestsDeeper(llvm::StringRef text, unsigned most);
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- ReadFile.h - files that somebody else may have made -----*- C++ -*-===//
+//===- ReadFile.h - untrusted files -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_READFILE_H
 #define DASH_SUPPORT_READFILE_H
@@ -10,17 +10,20 @@
 
 namespace mlir::dash {
 
-/// Whom a file is trusted from.
+/// The owners from which a file is accepted.
 enum class FileOwner {
-  Anyone, ///< it is checked by what it holds; a link is followed
-  User    ///< only who runs this process; a link is refused, for its target may be anybody's
+  Anyone, ///< any owner: its content is checked; links are followed
+  /// only the user that runs this process; links are refused, because any user may own their target
+  User
 };
 
-/// The bytes of a regular file of at most `mostBytes`, or why they cannot be had, without the path: "No such file or directory".
+/// The bytes of a regular file of at most `mostBytes`, or the reason why they cannot be read,
+/// without the path: "No such file or directory".
 ///
-/// The file is opened once, and all that is asked of it is asked of what was opened. Nothing else than a regular file is read, so that no
-/// pipe is waited for, and no device; its size is looked at before any memory is taken. It is read, not mapped, so that somebody who
-/// shortens it meanwhile gives fewer bytes, and no SIGBUS.
+/// The file is opened once, and every check is made on the open file. Only regular files are read,
+/// so this never waits for a pipe or a device. The size is checked before memory is allocated. The
+/// file is read, not mapped: if another process shortens it meanwhile, there are fewer bytes but no
+/// SIGBUS.
 llvm::Expected<std::string> readFile(const llvm::Twine &path, uint64_t mostBytes,
                                      FileOwner owner = FileOwner::Anyone);
 

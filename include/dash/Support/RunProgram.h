@@ -1,4 +1,4 @@
-//===- RunProgram.h - other programs, waited for without alarms -*- C++ -*-===//
+//===- RunProgram.h - run a program and wait without alarms -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_RUNPROGRAM_H
 #define DASH_SUPPORT_RUNPROGRAM_H
@@ -10,8 +10,9 @@
 
 namespace mlir::dash {
 
-/// Runs a program with nothing on its standard input, and what it prints in the file `output` ("" for nowhere). Gives its exit status;
-/// below 0, with `why`, where it did not run to its end: it is not there, was ended by a signal, or took more than `mostSeconds`.
+/// Runs a program with empty standard input, and its output in the file `output` ("" for nowhere).
+/// Returns its exit status; below 0, with `why`, if it did not run to its end: it is missing, a
+/// signal ended it, or it took more than `mostSeconds`.
 int runProgram(llvm::StringRef program, llvm::ArrayRef<llvm::StringRef> arguments,
                llvm::StringRef output, std::chrono::seconds mostSeconds, std::string &why);
 

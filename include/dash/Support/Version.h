@@ -1,4 +1,4 @@
-//===- Version.h - what this dash is ---------------------------*- C++ -*-===//
+//===- Version.h - the version of dash --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_SUPPORT_VERSION_H
 #define DASH_SUPPORT_VERSION_H
@@ -10,7 +10,7 @@ namespace mlir::dash {
 /// Such as "dash 0.1.0, LLVM 22.1.8".
 llvm::StringRef version();
 
-/// Has --version of this tool print it. To be called before the command line is read.
+/// Makes --version of this tool print it. Call it before the command line is read.
 void answerVersion();
 
 } // namespace mlir::dash

@@ -1,8 +1,8 @@
-//===- WriteFile.h - files that are made, whole or not at all --*- C++ -*-===//
+//===- WriteFile.h - files written whole or not at all ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place that writes to descriptors. LLVM's streams to files end the process where they fail and nobody has asked them
-// for their error; elsewhere text is collected in memory, and handed over here.
+// The only place that writes to descriptors. LLVM's file streams end the process if they fail and
+// their error is not checked. Other code collects text in memory and passes it here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_SUPPORT_WRITEFILE_H
@@ -15,16 +15,17 @@
 
 namespace mlir::dash {
 
-/// A new file under a name that nobody else has, closed, and gone with its owner unless it is kept. Whatever ends the process leaves
-/// it: a library has no signals to catch.
+/// A new, closed file under a unique name. Its owner removes it unless it is kept. If the process
+/// is killed, the file stays: a library must not catch signals.
 ///
-/// It is never opened as standard input, output or error, not even where the process has closed these: what another thread
-/// prints would be part of it.
+/// It is never opened as standard input, output or error, even if the process has closed these:
+/// otherwise output of another thread would go into it.
 class TemporaryFile {
 public:
   /// In the folder for temporary files. Errors name the file.
   static llvm::Expected<TemporaryFile> create(llvm::StringRef suffix, llvm::StringRef bytes);
-  /// In the folder of `path`, so that it can become that file. mode: such as 0600, less the process's mask. Errors name `path`.
+  /// In the folder of `path`, so that it can become that file. mode: such as 0600, less the
+  /// process's mask. Errors name `path`.
   static llvm::Expected<TemporaryFile> createBeside(llvm::StringRef path, llvm::StringRef bytes,
                                                     unsigned mode = 0666);
 
@@ -36,7 +37,7 @@ public:
   ~TemporaryFile() { remove(); }
 
   llvm::StringRef path() const { return file; }
-  /// Becomes `path`, in place of what is there. Errors name it.
+  /// Renames it to `path`, replacing any file there. Errors name it.
   llvm::Error keep(llvm::StringRef path);
 
 private:
@@ -45,8 +46,9 @@ private:
   std::string file; ///< empty once it is kept
 };
 
-/// Writes a file whole or not at all. What a link points to is replaced, not the link, and a file keeps its mode. Pipes
-/// and devices are written as they come; - is standard output. Errors name the file: "'FILE': No space left on device".
+/// Writes a file whole or not at all. The target of a link is replaced, not the link, and a file
+/// keeps its mode. Pipes and devices are written directly; - is standard output. Errors name the
+/// file: "'FILE': No space left on device".
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
 
 } // namespace mlir::dash

@@ -1,4 +1,4 @@
-//===- Certificate.h - what fixes the bits of gradients --------*- C++ -*-===//
+//===- Certificate.h - what determines the bits of gradients ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_TARGET_CERTIFICATE_H
 #define DASH_TARGET_CERTIFICATE_H
@@ -8,13 +8,13 @@
 
 namespace mlir::dash {
 
-/// Of what a manifest says of its program, what fixes bits.
+/// The facts of a manifest's program that determine bits.
 inline constexpr llvm::StringLiteral certifiedFacts[] = {
     "element", "head_dim", "head_dim_v",    "mask",  "tiles",
     "kind",    "level",    "deterministic", "parts", "width"};
 
-/// The certificate of a manifest: the hash of a line for each thing that fixes bits.
-///  - program: as the manifest has it, with all of `certifiedFacts`;
+/// The certificate of a manifest: the hash of one line for each thing that determines bits.
+///  - program: from the manifest, with all of `certifiedFacts`;
 ///  - order: the hash of a table, or formulas, or "null";
 ///  - search: the manifest's `search` and `cost`, with a space between them, or nothing;
 ///  - ptx: its hash.

@@ -20,18 +20,20 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// Of 0 … count - 1; count is below 2^32.
+  /// A number of 0 … count - 1; count is below 2^32.
   int64_t below(uint64_t count) { return (next() >> 32) * count >> 32; }
 
 private:
   uint64_t state;
 };
 
-/// Lengths of documents of `tokens` rows together, by "lognormal:SEED", "pareto:SEED" or "mixed:SEED", in integers; the last
-/// document takes what is left. Or those in a file, whitespace between them; `tokens` does not count then.
+/// Lengths of documents with `tokens` rows in total, from "lognormal:SEED", "pareto:SEED" or
+/// "mixed:SEED", in integers; the last document takes the rest. Or the lengths in a file, separated
+/// by whitespace; then `tokens` is ignored.
 ///
-/// lognormal: median 8192, deviation 1.8 powers of two. pareto: from 2048 rows on, exponent 5/4. mixed: of 64 documents 59 are lognormal
-/// of median 2048, four of median 32768, and one has 65536 to 524288 rows, all equally likely. Lengths are from 64 to 524288.
+/// lognormal: median 8192, deviation 1.8 powers of two. pareto: from 2048 rows on, exponent 5/4.
+/// mixed: of each 64 documents, 59 are lognormal with median 2048, four with median 32768, and one
+/// has 65536 to 524288 rows, uniformly. Lengths are from 64 to 524288.
 llvm::Expected<std::vector<int64_t>> makeDocuments(llvm::StringRef spelling, int64_t tokens);
 
 } // namespace mlir::dash::world

@@ -7,8 +7,9 @@
 
 namespace mlir::dash::world {
 
-/// Proves a plan, whoever made it; or fails with the rule that it breaks, and the place (dialects/dash/docs/world.md). What a plan must
-/// be is derived here from the definitions, not by the functions that make plans.
+/// Proves a plan of any origin, or fails with the broken rule and the place
+/// (dialects/dash/docs/world.md). The requirements are derived here from the definitions, not with
+/// the functions that make plans.
 llvm::Error verifyWorld(const World &world, const WorldPlan &plan);
 
 } // namespace mlir::dash::world

@@ -1,4 +1,4 @@
-//===- WorldCost.h - predict what a plan takes ------------------*- C++ -*-===//
+//===- WorldCost.h - predict the time of a plan -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_WORLD_WORLDCOST_H
 #define DASH_WORLD_WORLDCOST_H
@@ -7,7 +7,8 @@
 
 namespace mlir::dash::world {
 
-/// Bytes into and out of each rank in one exchange: from ranks of its own node, and of others.
+/// Bytes into and out of each rank in one exchange: from and to ranks of its own node, and of
+/// others.
 struct Traffic {
   explicit Traffic(int64_t ranks = 0)
       : linkIn(ranks), linkOut(ranks), networkIn(ranks), networkOut(ranks) {}
@@ -19,39 +20,39 @@ struct Traffic {
 
 /// What ranks do in one pass of a layer. Times are picoseconds.
 struct PassLoad {
-  std::vector<int64_t> compute, folds; ///< of each rank, at its speed
+  std::vector<int64_t> compute, folds; ///< for each rank, at its speed
   std::vector<Traffic> phases;
   int64_t time(int64_t rank) const { return compute[rank] + folds[rank]; }
 };
 
-/// What each rank takes for its folds, and for rounding what they make.
+/// The time of each rank for its folds, and for rounding their results.
 std::vector<int64_t> foldTimes(const World &world, ArrayRef<Fold> folds);
 
 PassLoad forwardLoad(const World &world, const WorldPlan &plan);
 PassLoad backwardLoad(const World &world, const WorldPlan &plan);
 
-/// Adding up two sums, of which the left one has so many rows: both are read, one is written.
+/// The time to add two sums, of which the left one has `rows` rows: both are read, one is written.
 int64_t foldTime(const World &world, int64_t kvHeads, int64_t rows);
-/// A leaf, and the fold that it makes necessary: the one of which it begins the right child.
+/// The time of a leaf and of the fold that it causes: the one whose right child it begins.
 int64_t unitTime(const World &world, int64_t document, int64_t leaf);
 
-/// Picoseconds of a phase: the fullest port of any rank, and what begins it; 0 where nothing travels.
+/// Picoseconds of a phase: its start-up, and the fullest port of any rank; 0 if nothing travels.
 int64_t phaseTime(const World &world, const Traffic &traffic);
 
-/// What a pass shows.
+/// Figures of a pass.
 struct Figures {
-  double balance = 0;   ///< time of all ranks if all were equally full, over that of the fullest
+  double balance = 0;   ///< time if all ranks were equally full, over that of the fullest
   int64_t compute = 0;  ///< of the fullest rank, with folds
   int64_t exchange = 0; ///< all phases, one after the other
   int64_t layer =
-      0; ///< the larger of both: two micro-batches take turns, one computes while the other travels
-  double hidden = 0; ///< share of the exchange that computing hides
-  int64_t even = 0;  ///< the same leaves shared out evenly: nothing travels, nobody folds
-  int64_t uncut = 0; ///< the documents uncut, shared out evenly: what all of it is measured by
+      0; ///< the larger of both: two micro-batches alternate, one computes while the other travels
+  double hidden = 0; ///< the share of the exchange that computing hides
+  int64_t even = 0;  ///< the same leaves distributed evenly, without messages and folds
+  int64_t uncut = 0; ///< the documents uncut, distributed evenly: the reference for the ratios
   double overEven = 0, overUncut = 0; ///< layer over these
   int64_t bound =
-      0; ///< of any plan: the larger of `even`, and the largest leaf on the fastest rank
-  double meanIn = 0, meanOut = 0; ///< bytes of a rank
+      0; ///< a bound for any plan: the larger of `even`, and the largest leaf on the fastest rank
+  double meanIn = 0, meanOut = 0; ///< bytes of one rank
   double meanNetwork = 0;         ///< into a rank, across nodes
 };
 

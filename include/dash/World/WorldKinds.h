@@ -7,14 +7,16 @@
 
 namespace mlir::dash::world {
 
-/// A way to share a problem out. Each file in lib/World/Kinds defines one; the build finds it by its file name.
+/// A way to distribute a problem. Each file in lib/World/Kinds defines one; the build finds it by
+/// its file name.
 struct WorldKind {
   StringRef name;    ///< as `kind=` spells it
   StringRef summary; ///< one sentence, for reports
-  /// The rank of each leaf; what it gives is verified. Null for kinds to compare with.
+  /// The rank of each leaf; the result is verified. Null for kinds that only serve comparison.
   Owners (*place)(const World &world, uint64_t seed) = nullptr;
-  /// Of a kind to compare with, which cuts rows anywhere: what its backward would take. Its sums are added in an order that follows
-  /// from where they are, so it is not of level `world`, and nothing executes it.
+  /// For a kind that only serves comparison, which cuts rows anywhere: the time of its backward.
+  /// The order of its sums depends on their places, so it is not of level `world`, and nothing
+  /// executes it.
   PassLoad (*estimate)(const World &world) = nullptr;
 
   bool isLevelWorld() const { return place != nullptr; }
@@ -26,7 +28,7 @@ ArrayRef<const WorldKind *> worldKinds();
 /// The kind called `name`, or null.
 const WorldKind *findWorldKind(StringRef name);
 
-/// Places, completes and verifies: nobody gets a plan that is not proven.
+/// Places, completes and verifies a plan: every returned plan is proven.
 llvm::Expected<WorldPlan> planWorld(const World &world, StringRef kind, uint64_t seed = 0);
 
 } // namespace mlir::dash::world

@@ -1,4 +1,4 @@
-//===- WorldPlan.h - who computes which leaves, and what travels -*- C++ -*-===//
+//===- WorldPlan.h - which rank computes what, and what travels -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_WORLD_WORLDPLAN_H
 #define DASH_WORLD_WORLDPLAN_H
@@ -17,14 +17,14 @@ struct Run {
 /// The rank of each unit (World::firstUnit).
 using Owners = std::vector<int32_t>;
 
-/// Tensors that have the same rows; a message carries one such set, tensor after tensor in this order, each as [heads, rows, head dim] or
-/// [heads, rows].
+/// Tensors with the same rows. A message carries one such set, tensor after tensor in this order,
+/// each as [heads, rows, head dim] or [heads, rows].
 enum Tensor : uint32_t {
-  Q = 1, ///< of the query heads of the kv heads, as DO, O and DQ are
+  Q = 1, ///< of the query heads of the kv heads, like DO, O and DQ
   DO = 2,
   LSE = 4,   ///< f32
   Delta = 8, ///< f32
-  K = 16,    ///< of the kv heads, as V, DK and DV are
+  K = 16,    ///< of the kv heads, like V, DK and DV
   V = 32,
   O = 64,
   DQ = 128,
@@ -40,14 +40,15 @@ struct Message {
   int32_t from, to;
   uint32_t what;
   int64_t document, kvHead, kvHeads, first, end; ///< rows [first, end)
-  Node node;                                     ///< of sums
+  Node node;                                     ///< for sums
   int64_t sendOffset = 0, receiveOffset = 0; ///< bytes in the sender's and in the receiver's buffer
-  int64_t bytes = 0;                         ///< with what fills it up
+  int64_t bytes = 0;                         ///< including padding
 };
 
 enum class Group { Node, All };
 
-/// One exchange: each rank has a buffer to send from, ordered by receivers, and one to receive in, ordered by senders.
+/// One exchange: each rank has a buffer to send from, ordered by receivers, and one to receive in,
+/// ordered by senders.
 struct Phase {
   StringRef name;
   Group group;
@@ -55,12 +56,13 @@ struct Phase {
   std::vector<int64_t> sendBytes, receiveBytes; ///< of each rank's buffer
 };
 
-/// Where a fold happens: at the server of all leaves below, in the node (of ranks) that has them, or at the home of the rows.
+/// Where a fold happens: at the server of all leaves below, in the cluster node that has them, or
+/// at the home of the rows.
 enum class Stage { Server, Node, Home };
 
-/// node = left + right, rows [first, end) of it; rows that left lacks are taken from right as they are.
+/// node = left + right, rows [first, end) of it. Rows that left lacks are copied from right.
 struct Fold {
-  Stage stage; ///< Server: in front of the phase `sums`, Node: of `gradients`, Home: behind it
+  Stage stage; ///< Server: before the phase `sums`, Node: before `gradients`, Home: after it
   int32_t rank;
   int64_t document, kvHead, kvHeads;
   Node node;
@@ -76,27 +78,28 @@ struct WorldPlan {
   std::array<Phase, numForwardPhases> forward;
   std::array<Phase, numBackwardPhases> backward;
   std::vector<Fold>
-      folds; ///< in the order in which a rank does its own: by stage, document, kv head; children first
-  /// Of each rank, one pass: f32 sums that are under way while a head's leaves are walked.
+      /// in the order in which a rank executes its own: by stage, document, kv head; children first
+      folds;
+  /// For each rank, in one pass: f32 sums that are live while a head's leaves are processed.
   std::vector<int64_t> sumBytes;
 };
 
-/// Bytes of rows of a set of tensors, without what fills a message up.
+/// Bytes of rows of a set of tensors, without padding.
 int64_t bytesOf(const World &world, uint32_t what, int64_t kvHeads, int64_t rows);
-/// Messages begin at multiples of so many bytes.
+/// Messages begin at multiples of this many bytes.
 constexpr int64_t alignment = 128;
 /// The most 4-byte words that one rank sends another in a phase: 2^31 - 1.
 constexpr int64_t mostWords = (int64_t(1) << 31) - 1;
 
-/// Longest runs.
+/// The runs of maximal length.
 std::vector<Run> runsOf(const World &world, const Owners &owners);
-/// Names and groups of the phases, and no messages.
+/// Adds the phases' names and groups, without messages.
 void beginPhases(WorldPlan &plan);
-/// All that follows from where leaves are computed.
+/// The plan that follows from the places of leaves.
 WorldPlan completePlan(const World &world, std::string kind, const Owners &owners);
-/// Sums that are under way on each rank.
+/// Bytes of live sums on each rank.
 std::vector<int64_t> sumBytesOf(const World &world, ArrayRef<Run> runs);
-/// Bytes that buffers take on a rank: the larger pass, and what is kept between them.
+/// Bytes of buffers on a rank: those of the larger pass, and those kept between passes.
 int64_t memoryOf(const World &world, const WorldPlan &plan, int64_t rank);
 
 } // namespace mlir::dash::world

@@ -13,14 +13,15 @@ namespace mlir::dash::world {
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-/// Rows [first, first + rows) of a document, as they lie on a rank.
+/// Rows [first, first + rows) of a document, in their order on a rank.
 struct HomeRange {
   int64_t document = 0, first = 0, rows = 0;
 };
 
-/// What a machine takes for what. Times are whole picoseconds: sums of them are the same on every machine.
+/// The prices of a machine. Times are whole picoseconds, so sums of them are the same on every
+/// machine.
 struct WorldPrices {
-  int64_t headDim = 0; ///< that `task` and `item` were measured with; 0 where that is not known
+  int64_t headDim = 0; ///< of the measurement of `task` and `item`; 0 if unknown
   int64_t task = 0;    ///< of a pair of tiles of 64 x 128 rows: compute on one of `workers`
   int64_t item = 0;    ///< of a kv tile and part: the boundary, and its pieces of dK and dV
   int64_t workers = 132;
@@ -28,14 +29,14 @@ struct WorldPrices {
   double forward = 0.4;       ///< a forward's share of a backward: two of five products
   double memory = 4300;       ///< GB/s of a GPU's memory
   double nvlink = 450;        ///< GB/s into and out of a GPU, within a node
-  double network = 50;        ///< and across nodes
-  int64_t phase = 30'000'000; ///< before the first byte of an exchange
+  double network = 50;        ///< the same across nodes
+  int64_t phase = 30'000'000; ///< latency of an exchange
 
-  /// Those of the costs that come with dash, for a head dim; or of a file of costs.
+  /// The costs that come with dash, for a head dim; or those of a file of costs.
   static llvm::Expected<WorldPrices> get(int64_t headDim, StringRef costsFile = "");
 };
 
-/// Documents, where their rows lie, and who is there to compute.
+/// Documents, the places of their rows, and the ranks that compute.
 struct WorldProblem {
   std::vector<int64_t> documents; ///< lengths in rows
   int64_t heads = 32, kvHeads = 8, headDim = 128;
@@ -43,19 +44,20 @@ struct WorldProblem {
   bool isCausal = true;
   int64_t cutVersion = 1;
   int64_t ranks = 1, ranksPerNode = 8;
-  std::vector<std::vector<HomeRange>> homes; ///< of each rank, in the order of its rows
-  /// How fast each rank is, in thousandths of the usual; empty: all are.
+  std::vector<std::vector<HomeRange>> homes; ///< for each rank, in the order of its rows
+  /// The speed of each rank, in thousandths of the usual; empty: all are usual.
   std::vector<int64_t> speeds;
-  int64_t memory = 0; ///< bytes that a rank's buffers may take; 0: any
-  /// Q, K and V stay with the server of the forward, so the backward sends dO and delta only.
+  int64_t memory = 0; ///< bytes available for a rank's buffers; 0: any
+  /// Q, K and V stay with the server after the forward, so the backward sends only dO and delta.
   bool keepsInputs = false;
   WorldPrices prices;
 };
 
-/// As many rows each as ranks times `rows` has, document after document.
+/// `rows` rows for each rank, document after document; the last rank takes the rest.
 std::vector<std::vector<HomeRange>> packedHomes(ArrayRef<int64_t> documents, int64_t ranks,
                                                 int64_t rows);
-/// Of each document the r-th and the r-th last of 2 `ranks` pieces, as frameworks lay out context parallelism.
+/// For each document, rank r has pieces r and 2 `ranks` - 1 - r of 2 `ranks` pieces, like context
+/// parallelism in frameworks.
 std::vector<std::vector<HomeRange>> zigzagHomes(ArrayRef<int64_t> documents, int64_t ranks);
 
 /// Rows of a document on a rank.
@@ -64,7 +66,7 @@ struct Home {
   int32_t rank;
 };
 
-/// A problem that is well formed, and what follows from it.
+/// A well-formed problem, and what follows from it.
 class World {
 public:
   /// Fails with what was expected and found.
@@ -84,7 +86,7 @@ public:
   int64_t leafFirst(int64_t document, int64_t leaf) const {
     return leaf ? leafEnd(document, leaf - 1) : 0;
   }
-  /// Of a backward, one kv head; picoseconds.
+  /// Picoseconds of a backward of one kv head.
   int64_t leafTime(int64_t document, int64_t leaf) const {
     return times[leafBegin[document] + leaf];
   }
@@ -95,15 +97,16 @@ public:
     return leafBegin[document] * given.kvHeads + kvHead * numLeaves(document);
   }
 
-  /// Where a document's rows lie, first row first.
+  /// The places of a document's rows, first row first.
   ArrayRef<Home> homesOf(int64_t document) const {
     return ArrayRef(homes).slice(homeBegin[document],
                                  homeBegin[document + 1] - homeBegin[document]);
   }
-  /// The largest share: whose the document is. The first of equals.
+  /// The rank with the largest share of a document; the first one if shares are equal.
   int32_t mainHome(int64_t document) const { return mainHomes[document]; }
 
-  /// Of a backward of all documents, and of one that nobody cut: pairs of tiles and boundaries, on all workers all the time.
+  /// The time of a backward of all documents, and of one without cuts: pairs of tiles and
+  /// boundaries, with all workers always busy.
   int64_t totalTime() const { return sumOfTimes; }
   int64_t uncutTime() const { return sumOfUncut; }
 
@@ -122,10 +125,11 @@ private:
   int64_t sumOfTimes = 0, sumOfUncut = 0;
 };
 
-/// What a launch takes beside its time on all workers, where its order was searched for, and where short documents share one.
+/// The factor on a launch's time on all workers, if its order was searched for, and if short
+/// documents share it.
 constexpr double tailOfLeaf = 1.02, tailOfPacked = 1.14;
 
-/// A leaf's backward on all workers; a launch is counted but where it is packed.
+/// The time of a leaf's backward on all workers; includes the launch unless it is packed.
 int64_t predictLeaf(const WorldPrices &prices, const LeafShape &shape, int64_t group);
 
 } // namespace mlir::dash::world

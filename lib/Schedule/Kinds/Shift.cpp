@@ -95,7 +95,7 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
 
 static StringRef purpose(const Mask &mask) {
   if (mask.isFull())
-    return "made for full masks: no two workers of a wave are at one q tile, so nobody waits";
+    return "made for full masks: no two workers of a wave are at one q tile, so none waits";
   if (mask.isBand() && mask.left >= 0 && mask.right >= 0)
     return "in a window the kv tiles of a wave start at the diagonal, each at its own q tile, and "
            "walk side by side";

@@ -119,7 +119,8 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
 
 static StringRef purpose(const Mask &mask) {
   if (mask.isCausal())
-    return "made for causal masks: a long kv tile and a short one are equal work, and nobody waits";
+    return "made for causal masks: a long kv tile and a short one are equal work, and no worker "
+           "waits";
   if (mask.isFull())
     return "made for causal masks; on full ones it folds what needs no folding";
   return "made for causal masks; on others a kv tile and its mirror image are not equal work";
