@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - diagnostics that wait to be asked for ------------===//
+//===- Diagnostics.cpp - diagnostics that wait for a caller ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Strings.h"

@@ -1,4 +1,4 @@
-//===- Forks.cpp - processes that were forked -----------------------------===//
+//===- Forks.cpp - forked processes ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A fork does not wait until all threads have left the library. The forking thread may hold a lock

@@ -1,4 +1,4 @@
-//===- Forks.h - processes that were forked --------------------*- C++ -*-===//
+//===- Forks.h - forked processes -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_CAPI_FORKS_H
 #define DASH_LIB_CAPI_FORKS_H

@@ -1,4 +1,4 @@
-//===- ChainSums.cpp - the sums of chains, as loops -----------------------===//
+//===- ChainSums.cpp - sums of chains as loops ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes the number that dash.ordered_reduce promises: hardware adds in L2 replace subnormal

@@ -1,4 +1,4 @@
-//===- ChainSums.h - the sums of chains, as loops --------------*- C++ -*-===//
+//===- ChainSums.h - sums of chains as loops --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_CPU_CHAINSUMS_H
 #define DASH_LIB_CPU_CHAINSUMS_H

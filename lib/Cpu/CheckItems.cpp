@@ -1,4 +1,4 @@
-//===- CheckItems.cpp - what loops need of scheduled items ----------------===//
+//===- CheckItems.cpp - what loops need from scheduled items --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CheckItems.h"

@@ -1,4 +1,4 @@
-//===- CheckItems.h - what loops need of scheduled items -------*- C++ -*-===//
+//===- CheckItems.h - what loops need from scheduled items ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_CPU_CHECKITEMS_H
 #define DASH_LIB_CPU_CHECKITEMS_H

@@ -1,4 +1,4 @@
-//===- ItemsLowering.cpp - scheduled items, as loops ----------------------===//
+//===- ItemsLowering.cpp - scheduled items as loops -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   for each item, in issue order

@@ -1,4 +1,4 @@
-//===- LoopBuilder.cpp - loops and arithmetic, spelled shortly ------------===//
+//===- LoopBuilder.cpp - loops and arithmetic in short form ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoopBuilder.h"

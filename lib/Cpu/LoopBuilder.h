@@ -1,4 +1,4 @@
-//===- LoopBuilder.h - loops and arithmetic, spelled shortly ---*- C++ -*-===//
+//===- LoopBuilder.h - loops and arithmetic in short form -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_CPU_LOOPBUILDER_H
 #define DASH_LIB_CPU_LOOPBUILDER_H

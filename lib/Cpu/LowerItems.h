@@ -1,4 +1,4 @@
-//===- LowerItems.h - scheduled items, as loops ----------------*- C++ -*-===//
+//===- LowerItems.h - scheduled items as loops ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_CPU_LOWERITEMS_H
 #define DASH_LIB_CPU_LOWERITEMS_H

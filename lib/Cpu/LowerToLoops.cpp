@@ -1,4 +1,4 @@
-//===- LowerToLoops.cpp - scheduled programs, as loops --------------------===//
+//===- LowerToLoops.cpp - scheduled programs as loops ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lowering for CPUs. Nothing here knows about warps, buffers or instructions, so it shows what

@@ -1,4 +1,4 @@
-//===- TileLoops.cpp - what a task computes, as loops ---------------------===//
+//===- TileLoops.cpp - a task's computations as loops ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // No op has a fast-math flag, so LLVM may neither reorder a sum nor fuse a product into it.

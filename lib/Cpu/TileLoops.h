@@ -1,4 +1,4 @@
-//===- TileLoops.h - what a task computes, as loops ------------*- C++ -*-===//
+//===- TileLoops.h - a task's computations as loops -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles are f32 buffers, also for half types: their elements are then numbers of the half type.

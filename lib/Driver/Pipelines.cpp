@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - passes in their order, nothing else ----------------===//
+//===- Pipelines.cpp - the order of passes --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Driver/Pipelines.h"

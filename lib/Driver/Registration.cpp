@@ -1,4 +1,4 @@
-//===- Registration.cpp - what dash adds to a tool ------------------------===//
+//===- Registration.cpp - dash's additions to a tool ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Upstream.cpp - the upstream dialects that dash stands among --------===//
+//===- Upstream.cpp - the upstream dialects beside dash -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A dash op may stand in any host module, so every upstream dialect parses. Registering them costs

@@ -1,4 +1,4 @@
-//===- VerifyStage.cpp - what a stage must leave behind -------------------===//
+//===- VerifyStage.cpp - what a stage must produce ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each stage trusts the contracts of the stages before it. A broken contract is found here, not two

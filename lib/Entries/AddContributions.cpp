@@ -1,4 +1,4 @@
-//===- AddContributions.cpp - sums of what was kept apart -----------------===//
+//===- AddContributions.cpp - sums of contributions kept apart ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Adds contributions in the order of their turns, as `dash.ordered_reduce` does. Each sum depends

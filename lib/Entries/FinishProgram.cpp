@@ -1,4 +1,4 @@
-//===- FinishProgram.cpp - drop what kernels now do -----------------------===//
+//===- FinishProgram.cpp - drop ops that kernels replace ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/Passes.h"

@@ -1,4 +1,4 @@
-//===- LonelyTiles.cpp - tiles of queries that nobody adds to -------------===//
+//===- LonelyTiles.cpp - q tiles without contributions --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LonelyTiles.h"

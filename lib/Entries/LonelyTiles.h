@@ -1,4 +1,4 @@
-//===- LonelyTiles.h - tiles of queries that nobody adds to ----*- C++ -*-===//
+//===- LonelyTiles.h - q tiles without contributions ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_ENTRIES_LONELYTILES_H
 #define DASH_LIB_ENTRIES_LONELYTILES_H

@@ -141,8 +141,8 @@ private:
     });
   }
 
-  /// Whether the main kernel expects zeros in the tile's sums. Of ordered adds, the first one is a
-  /// store, so only tiles that see no column need zeros.
+  /// Whether the main kernel expects zeros in the tile's sums. The first ordered add is a store, so
+  /// only tiles that see no column need zeros.
   Value getsNoAdd() {
     if (!kernels.isOrdered())
       return b.i1(true);

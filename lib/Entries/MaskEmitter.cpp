@@ -1,4 +1,4 @@
-//===- MaskEmitter.cpp - what a mask says, as arithmetic of entries -------===//
+//===- MaskEmitter.cpp - masks as arithmetic of entries -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/MaskEmitter.h"

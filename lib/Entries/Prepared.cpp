@@ -1,4 +1,4 @@
-//===- Prepared.cpp - what the entry before the main kernel has -----------===//
+//===- Prepared.cpp - what the entry before the main kernel prepares ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Prepared.h"

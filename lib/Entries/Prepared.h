@@ -1,4 +1,4 @@
-//===- Prepared.h - what the entry before the main kernel has --*- C++ -*-===//
+//===- Prepared.h - what the entry before the main kernel prepares -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_ENTRIES_PREPARED_H
 #define DASH_LIB_ENTRIES_PREPARED_H

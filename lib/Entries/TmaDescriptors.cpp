@@ -1,4 +1,4 @@
-//===- TmaDescriptors.cpp - maps of tensors, made on the device -----------===//
+//===- TmaDescriptors.cpp - TMA descriptors, built on the device ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernels build their descriptors themselves. So a launcher needs no driver call for them, and

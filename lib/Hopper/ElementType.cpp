@@ -1,4 +1,4 @@
-//===- ElementType.cpp - what instructions say of 16-bit types ------------===//
+//===- ElementType.cpp - 16-bit types in instructions ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Hopper/ElementType.h"

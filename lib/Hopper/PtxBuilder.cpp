@@ -1,4 +1,4 @@
-//===- PtxBuilder.cpp - the machine's instructions, spelled shortly -------===//
+//===- PtxBuilder.cpp - the machine's instructions in short form ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Hopper/PtxBuilder.h"

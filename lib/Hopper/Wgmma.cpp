@@ -15,8 +15,9 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-// Matrix descriptors (PTX ISA 9.7.15.5.1): address / 16 in bits 0-13, leading byte offset / 16 from bit 16,
-// stride byte offset / 16 from bit 32, swizzle mode from bit 62. The stride leads from one group of rows to the next.
+// Matrix descriptors (PTX ISA 9.7.15.5.1): address / 16 in bits 0-13, leading byte offset / 16 from
+// bit 16, stride byte offset / 16 from bit 32, swizzle mode from bit 62. The stride leads from one
+// group of rows to the next.
 static uint32_t descriptorHigh(const SharedFactor &factor) {
   SwizzledAttr layout = factor.tile.layout;
   return layout.getBytesOfGroup() / 16 | matrixDescriptorMode(layout) << 30;

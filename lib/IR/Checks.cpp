@@ -1,4 +1,4 @@
-//===- Checks.cpp - what several verifiers ask ----------------------------===//
+//===- Checks.cpp - checks that verifiers share ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules that more than one op has, and the two traits about where an op stands.

@@ -1,4 +1,4 @@
-//===- Checks.h - what several verifiers ask ----------------------*- C++ -*-===//
+//===- Checks.h - checks that verifiers share -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rule has one message, and the message has one place: here, if more than one op has the rule.
@@ -41,13 +41,14 @@ LogicalResult verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType 
 /// The softcap that an attribute states, if there is one, is a finite number above 0.
 LogicalResult verifyCap(Operation *op, StringRef name, FloatAttr cap);
 
-/// A tile of this type can be read from, or written to, the memref. A tile that `mayBeWider` has zeros in the columns that the
-/// memref does not have.
+/// A tile of this type can be read from, or written to, the memref. A tile that `mayBeWider` has
+/// zeros in the columns that the memref does not have.
 LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref,
                            bool mayBeWider);
 
-/// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the slot has it. An
-/// operand or a row is stored in the order of its elements; an accumulator as threads hold it, so the slot must say how.
+/// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the
+/// slot has it. An operand or a row is stored in the order of its elements; an accumulator as
+/// threads hold it, so the slot must say how.
 bool fitsSlot(Type tile, Type element);
 
 /// The `dash.items` around an op that has the trait InsideItems.

@@ -214,7 +214,7 @@ static LogicalResult verifyHeadsOf(Operation *op, NamedMemRef perHead, NamedMemR
                            << "', " << expected << ", got " << found;
 }
 
-/// Of a list, the gradient of a sink has a row for each sequence.
+/// For a list, the gradient of a sink has one row for each sequence.
 static LogicalResult verifyRowOfEach(Operation *op, SequencesAttr list, NamedMemRef dsink) {
   int64_t found = dsink.type.getDimSize(0);
   if (!list || list.isOpen() || ShapedType::isDynamic(found) || found == int64_t(list.size()))

@@ -1,8 +1,8 @@
 //===- DashAttrs.cpp - text and checks of the attributes ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All attributes but masks (MaskAttr.cpp and a file for each rule), and formulas, whose text form is
-// a small language (Formulas.cpp).
+// All attributes but masks (MaskAttr.cpp and a file for each rule), and formulas, whose text form
+// is a small language (Formulas.cpp).
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -229,7 +229,8 @@ double CostAttr::getGather() const { return getImpl()->gather.convertToDouble();
 LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
                                APFloat latency, int64_t buffers, APFloat boundary, APFloat piece,
                                APFloat convert, APFloat gather) {
-  // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for NaN.
+  // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for
+  // NaN.
   constexpr double most = 1e100;
   for (auto [name, value] :
        {std::pair("compute", compute.convertToDouble()), {"reduce", reduce.convertToDouble()}})

@@ -1,4 +1,4 @@
-//===- KernelAttrs.cpp - what kernels say of themselves -------------------===//
+//===- KernelAttrs.cpp - attributes that describe kernels -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks what one attribute alone determines; lib/Target/VerifyKernelModule.cpp compares attributes

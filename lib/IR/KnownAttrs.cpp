@@ -1,4 +1,4 @@
-//===- KnownAttrs.cpp - the attributes that dash knows on any op ----------===//
+//===- KnownAttrs.cpp - dash's attributes on any op -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An attribute without a check fails silently. So a misspelt attribute, or one with a wrong type or

@@ -1,4 +1,4 @@
-//===- Layouts.cpp - who holds which element of a tile --------------------===//
+//===- Layouts.cpp - layouts of tiles -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Checks.h"

@@ -1,4 +1,4 @@
-//===- PtxName.cpp - what functions are called in PTX ---------------------===//
+//===- PtxName.cpp - names of functions in PTX ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/PtxName.h"

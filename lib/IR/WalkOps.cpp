@@ -1,4 +1,4 @@
-//===- WalkOps.cpp - walks, what they carry and what they add -------------===//
+//===- WalkOps.cpp - walks, the values they carry and their adds ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The inner loop of dash.items, its dash.yield, and the two ways to add a contribution.

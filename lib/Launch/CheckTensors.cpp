@@ -1,4 +1,4 @@
-//===- CheckTensors.cpp - what a kernel demands of its tensors ------------===//
+//===- CheckTensors.cpp - what a kernel requires of its tensors -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each run does this, so nothing is allocated unless something is wrong. Sizes are below 2^31 here.

@@ -1,4 +1,4 @@
-//===- ConvertSlots.cpp - slots, their barriers and what lies in them -----===//
+//===- ConvertSlots.cpp - slots, their barriers and contents --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A slot is a number. Addresses are computed from it where they are needed, so roles carry one

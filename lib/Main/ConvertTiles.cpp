@@ -1,4 +1,4 @@
-//===- ConvertTiles.cpp - products, and tiles element by element ----------===//
+//===- ConvertTiles.cpp - products and element-wise ops on tiles ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tile's layout alone defines what a warpgroup holds of it.

@@ -1,4 +1,4 @@
-//===- ConvertToNvvm.cpp - what roles do, as instructions -----------------===//
+//===- ConvertToNvvm.cpp - ops of roles as instructions -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A dialect conversion: one pattern for each op (Convert{Order,Slots,Tiles,Memory}.cpp), and types

@@ -1,4 +1,4 @@
-//===- MainKernel.cpp - what patterns know of the kernel around them ------===//
+//===- MainKernel.cpp - the kernel around a pattern -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "MainKernel.h"

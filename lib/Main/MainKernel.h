@@ -1,4 +1,4 @@
-//===- MainKernel.h - what patterns know of the kernel around them -*- C++ -*-===//
+//===- MainKernel.h - the kernel around a pattern ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_MAIN_MAINKERNEL_H
 #define DASH_LIB_MAIN_MAINKERNEL_H

@@ -1,4 +1,4 @@
-//===- NvvmPatterns.h - a pattern an op of a role --------------*- C++ -*-===//
+//===- NvvmPatterns.h - one pattern for each op of a role -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_MAIN_NVVMPATTERNS_H
 #define DASH_LIB_MAIN_NVVMPATTERNS_H

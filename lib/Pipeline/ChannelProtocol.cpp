@@ -1,4 +1,4 @@
-//===- ChannelProtocol.cpp - do roles ever wait for ever ------------------===//
+//===- ChannelProtocol.cpp - whether a role can wait forever --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Roles and channels form a dataflow network: what a role does next depends on how often it has

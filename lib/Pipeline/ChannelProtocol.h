@@ -1,4 +1,4 @@
-//===- ChannelProtocol.h - do roles ever wait for ever ----------*- C++ -*-===//
+//===- ChannelProtocol.h - whether a role can wait forever ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PIPELINE_CHANNELPROTOCOL_H
 #define DASH_LIB_PIPELINE_CHANNELPROTOCOL_H

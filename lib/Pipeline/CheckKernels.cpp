@@ -1,4 +1,4 @@
-//===- CheckKernels.cpp - what kernels need of a program ------------------===//
+//===- CheckKernels.cpp - what kernels need from a program ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"

@@ -1,4 +1,4 @@
-//===- CheckResources.cpp - does the plan fit, and does it end ------------===//
+//===- CheckResources.cpp - whether the plan fits and ends ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The assembler does not warn about any of this. A kernel that asks for too many registers hangs at

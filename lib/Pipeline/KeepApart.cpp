@@ -1,4 +1,4 @@
-//===- KeepApart.cpp - contributions that wait for nobody -----------------===//
+//===- KeepApart.cpp - contributions that wait for no turn ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"

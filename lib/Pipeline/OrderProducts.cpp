@@ -1,4 +1,4 @@
-//===- OrderProducts.cpp - which product is issued when -------------------===//
+//===- OrderProducts.cpp - the issue order of products --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two warpgroups share a tensor core. It is never idle if one of them always has products to issue

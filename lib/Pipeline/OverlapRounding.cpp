@@ -1,4 +1,4 @@
-//===- OverlapRounding.cpp - sums are rounded while others grow -----------===//
+//===- OverlapRounding.cpp - round sums while others grow -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"

@@ -1,4 +1,4 @@
-//===- PlaceReleases.cpp - when slots are full, and when empty again ------===//
+//===- PlaceReleases.cpp - when slots are published and released ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // To release a slot, a warp waits for its last reader. To publish one, it waits for its own stores.

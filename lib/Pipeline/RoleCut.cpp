@@ -1,4 +1,4 @@
-//===- RoleCut.cpp - which role does what, and what crosses ---------------===//
+//===- RoleCut.cpp - the role of each op, and what crosses ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kind of an op determines its role, and the users of a value determine whether it crosses

@@ -1,4 +1,4 @@
-//===- BalanceSlots.cpp - what is waited for is given on ------------------===//
+//===- BalanceSlots.cpp - every slot waited for is passed on --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A slot that is waited for and never passed on stops the role at the channel's other end, one lap

@@ -1,4 +1,4 @@
-//===- FollowOp.cpp - what an op does to what its role holds --------------===//
+//===- FollowOp.cpp - how an op changes what its role holds ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interfaces describe ops here: accesses to slots, waits and arrivals, turns.

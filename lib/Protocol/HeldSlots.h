@@ -1,4 +1,4 @@
-//===- HeldSlots.h - what a role may do with which slots -------*- C++ -*-===//
+//===- HeldSlots.h - slots that a role may read or write --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PROTOCOL_HELDSLOTS_H
 #define DASH_LIB_PROTOCOL_HELDSLOTS_H

@@ -1,4 +1,4 @@
-//===- PromelaModel.cpp - what a model of Promela has of a worker ---------===//
+//===- PromelaModel.cpp - the worker in a Promela model -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"

@@ -1,4 +1,4 @@
-//===- PromelaModel.h - what a model has of a worker -----------*- C++ -*-===//
+//===- PromelaModel.h - the worker in a Promela model -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PROTOCOL_PROMELAMODEL_H
 #define DASH_LIB_PROTOCOL_PROMELAMODEL_H

@@ -1,4 +1,4 @@
-//===- PromelaRole.cpp - a role as a process of Promela -------------------===//
+//===- PromelaRole.cpp - a role as a Promela process ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"

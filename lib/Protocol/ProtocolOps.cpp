@@ -1,4 +1,4 @@
-//===- ProtocolOps.cpp - what an instruction does to slots and turns ------===//
+//===- ProtocolOps.cpp - effects of instructions on slots and turns -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"

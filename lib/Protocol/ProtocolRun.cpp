@@ -1,4 +1,4 @@
-//===- ProtocolRun.cpp - the roles of a worker, run at once ---------------===//
+//===- ProtocolRun.cpp - the roles of a worker, run together --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"

@@ -1,4 +1,4 @@
-//===- ProtocolRun.h - the roles of a worker, run at once ------*- C++ -*-===//
+//===- ProtocolRun.h - the roles of a worker, run together ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PROTOCOL_PROTOCOLRUN_H
 #define DASH_LIB_PROTOCOL_PROTOCOLRUN_H

@@ -1,4 +1,4 @@
-//===- ProtocolTiles.cpp - tiles that belong together ---------------------===//
+//===- ProtocolTiles.cpp - tiles that must match --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each role finds its tiles by itself: the roles that load Q, add to dQ, or receive headers read

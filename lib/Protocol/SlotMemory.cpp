@@ -1,4 +1,4 @@
-//===- SlotMemory.cpp - shared memory in which order is asked for ---------===//
+//===- SlotMemory.cpp - shared memory with checked order ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SlotMemory.h"

@@ -1,4 +1,4 @@
-//===- SlotMemory.h - shared memory in which order is asked for -*- C++ -*-===//
+//===- SlotMemory.h - shared memory with checked order ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether an access is correct must not depend on the speed of the roles in one run. So the check

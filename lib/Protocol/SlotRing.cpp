@@ -1,4 +1,4 @@
-//===- SlotRing.cpp - which use a slot is of ------------------------------===//
+//===- SlotRing.cpp - the use of a slot -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SlotRing.h"

@@ -1,4 +1,4 @@
-//===- SlotRing.h - which use a slot is of ---------------------*- C++ -*-===//
+//===- SlotRing.h - the use of a slot ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PROTOCOL_SLOTRING_H
 #define DASH_LIB_PROTOCOL_SLOTRING_H

@@ -1,4 +1,4 @@
-//===- TileOrigins.cpp - which tiles of memory a tile comes from ----------===//
+//===- TileOrigins.cpp - the tiles of memory behind a tile ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TileOrigins.h"

@@ -1,4 +1,4 @@
-//===- TileOrigins.h - which tiles of memory a tile comes from -*- C++ -*-===//
+//===- TileOrigins.h - the tiles of memory behind a tile --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile's rows and columns come from tiles of memory, or have no known origin: S has the rows of K

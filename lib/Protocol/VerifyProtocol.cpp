@@ -1,4 +1,4 @@
-//===- VerifyProtocol.cpp - all roles together, on the IR itself ----------===//
+//===- VerifyProtocol.cpp - all roles together, on the IR -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // --dash-verify-waits follows each role alone, --dash-check-resources counts the tokens of a plan.

@@ -1,4 +1,4 @@
-//===- VerifyWaits.cpp - nothing is read or written too early -------------===//
+//===- VerifyWaits.cpp - no slot is used too early ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Follows each role along all its paths, and tracks which slots it may read or write and which

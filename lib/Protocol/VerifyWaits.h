@@ -1,4 +1,4 @@
-//===- VerifyWaits.h - what a role owes along its paths --------*- C++ -*-===//
+//===- VerifyWaits.h - checks along a role's paths --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_PROTOCOL_VERIFYWAITS_H
 #define DASH_LIB_PROTOCOL_VERIFYWAITS_H

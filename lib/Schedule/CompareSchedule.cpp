@@ -1,4 +1,4 @@
-//===- CompareSchedule.cpp - all kinds of order side by side --------------===//
+//===- CompareSchedule.cpp - all kinds of orders side by side -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Report/ReportModule.h"

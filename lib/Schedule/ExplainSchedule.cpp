@@ -1,4 +1,4 @@
-//===- ExplainSchedule.cpp - a few lines on each order of a module --------===//
+//===- ExplainSchedule.cpp - a short text on each order of a module -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Report/Explanation.h"

@@ -1,4 +1,4 @@
-//===- FormulaInputs.cpp - what the formulas of a kind are made of --------===//
+//===- FormulaInputs.cpp - the inputs of a kind's formulas ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/FormulaInputs.h"

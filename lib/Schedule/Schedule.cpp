@@ -1,4 +1,4 @@
-//===- Schedule.cpp - who works on what, and in which order ---------------===//
+//===- Schedule.cpp - which worker does what, in which order --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Schedule.h"

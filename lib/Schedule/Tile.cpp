@@ -1,4 +1,4 @@
-//===- Tile.cpp - spell an attention backward out on tiles ----------------===//
+//===- Tile.cpp - write an attention backward as ops on tiles -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // S and dP are computed transposed, K Q^T and V dO^T: P and dS are then in registers in the layout

@@ -1,4 +1,4 @@
-//===- DistributeTiles.cpp - who holds which element of a tile ------------===//
+//===- DistributeTiles.cpp - give every tile a layout ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A consumer's tile is in a slot or in registers. Its type and its defining op decide the layout;

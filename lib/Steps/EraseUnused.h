@@ -1,4 +1,4 @@
-//===- EraseUnused.h - ops whose results nobody asks for --------*- C++ -*-===//
+//===- EraseUnused.h - erase ops with unused results ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_STEPS_ERASEUNUSED_H
 #define DASH_LIB_STEPS_ERASEUNUSED_H

@@ -1,4 +1,4 @@
-//===- HoistReleases.cpp - give a slot back behind its last reader --------===//
+//===- HoistReleases.cpp - release a slot after its last reader -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Different products are the last to read K and V of an item, in different branches once walks are

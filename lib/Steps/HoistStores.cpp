@@ -1,4 +1,4 @@
-//===- HoistStores.cpp - results leave when they are there ----------------===//
+//===- HoistStores.cpp - store results as soon as they exist --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // dV and dK of an item are complete with its last step, while its last dQ still waits for dS of the

@@ -1,4 +1,4 @@
-//===- InsertTrace.cpp - records of what roles wait for and do ------------===//
+//===- InsertTrace.cpp - records of waits and work of roles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A record is a clock before something and a store after it. No existing op is changed or moved, so
@@ -91,8 +91,8 @@ static std::string nameOfProduct(MatmulOp op) {
          nameOfFactor(op.getB(), op.getTransposeB());
 }
 
-/// The use of the slot that a product reads. Of two uses it is that of the step, whose number is
-/// defined further inside.
+/// The use of the slot that a product reads. If there are two, it is that of the step, whose number
+/// is defined further inside.
 static Value useOfProduct(MatmulOp op) {
   auto depthOf = [](Operation *ring) {
     int64_t depth = 0;

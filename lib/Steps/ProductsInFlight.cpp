@@ -1,4 +1,4 @@
-//===- ProductsInFlight.cpp - what the tensor core is at ------------------===//
+//===- ProductsInFlight.cpp - what the tensor core is doing ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProductsInFlight.h"

@@ -1,4 +1,4 @@
-//===- ProductsInFlight.h - what the tensor core is at ---------*- C++ -*-===//
+//===- ProductsInFlight.h - what the tensor core is doing -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_STEPS_PRODUCTSINFLIGHT_H
 #define DASH_LIB_STEPS_PRODUCTSINFLIGHT_H

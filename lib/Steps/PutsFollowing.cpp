@@ -1,4 +1,4 @@
-//===- PutsFollowing.cpp - puts that wait for their slots at once ---------===//
+//===- PutsFollowing.cpp - puts that wait for their slots together --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PutsFollowing.h"

@@ -1,4 +1,4 @@
-//===- PutsFollowing.h - puts that wait for their slots at once -*- C++ -*-===//
+//===- PutsFollowing.h - puts that wait for their slots together -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_STEPS_PUTSFOLLOWING_H
 #define DASH_LIB_STEPS_PUTSFOLLOWING_H

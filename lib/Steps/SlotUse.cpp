@@ -1,4 +1,4 @@
-//===- SlotUse.cpp - which use of a channel an index is -------------------===//
+//===- SlotUse.cpp - the use of a channel behind an index -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Steps/SlotUse.h"

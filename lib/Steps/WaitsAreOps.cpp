@@ -1,4 +1,4 @@
-//===- WaitsAreOps.cpp - where passes stand behind waits ------------------===//
+//===- WaitsAreOps.cpp - whether passes run after waits are ops -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "WaitsAreOps.h"

@@ -1,4 +1,4 @@
-//===- WaitsAreOps.h - where passes stand behind waits ---------*- C++ -*-===//
+//===- WaitsAreOps.h - whether passes run after waits are ops ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_STEPS_WAITSAREOPS_H
 #define DASH_LIB_STEPS_WAITSAREOPS_H

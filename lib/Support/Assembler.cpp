@@ -1,4 +1,4 @@
-//===- Assembler.cpp - ptxas, what it makes, and what it says -------------===//
+//===- Assembler.cpp - ptxas, its code and its messages -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Assembler.h"

@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - where what took long is kept ---------------------===//
+//===- CacheFolder.cpp - the folder of caches -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/CacheFolder.h"

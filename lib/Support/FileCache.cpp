@@ -1,4 +1,4 @@
-//===- FileCache.cpp - what took long, kept for later processes -----------===//
+//===- FileCache.cpp - slow results, stored for later processes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A file's name is the hash of its key. Its content:

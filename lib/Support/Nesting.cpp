@@ -1,4 +1,4 @@
-//===- Nesting.cpp - brackets in brackets ---------------------------------===//
+//===- Nesting.cpp - nested brackets --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Nesting.h"

@@ -1,4 +1,4 @@
-//===- ReadFile.cpp - files that somebody else may have made --------------===//
+//===- ReadFile.cpp - untrusted files -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/ReadFile.h"

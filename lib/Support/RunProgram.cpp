@@ -1,4 +1,4 @@
-//===- RunProgram.cpp - other programs, waited for without alarms ---------===//
+//===- RunProgram.cpp - run a program and wait without alarms -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM's wait with a limit takes over the process's alarm and SIGALRM. A library must not, so this

@@ -1,4 +1,4 @@
-//===- Version.cpp - what this dash is ------------------------------------===//
+//===- Version.cpp - the version of dash ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Version.h"

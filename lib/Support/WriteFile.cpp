@@ -1,4 +1,4 @@
-//===- WriteFile.cpp - files that are made, whole or not at all -----------===//
+//===- WriteFile.cpp - files written whole or not at all ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/WriteFile.h"

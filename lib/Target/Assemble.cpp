@@ -1,4 +1,4 @@
-//===- Assemble.cpp - what ptxas says of PTX ------------------------------===//
+//===- Assemble.cpp - what ptxas reports about PTX ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Assemble.h"

@@ -1,4 +1,4 @@
-//===- Assemble.h - what ptxas says of PTX ---------------------*- C++ -*-===//
+//===- Assemble.h - what ptxas reports about PTX ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_TARGET_ASSEMBLE_H
 #define DASH_LIB_TARGET_ASSEMBLE_H

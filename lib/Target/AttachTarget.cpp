@@ -1,4 +1,4 @@
-//===- AttachTarget.cpp - for which chip kernels are compiled -------------===//
+//===- AttachTarget.cpp - the chip that kernels are compiled for ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

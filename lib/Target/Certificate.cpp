@@ -1,4 +1,4 @@
-//===- Certificate.cpp - what fixes the bits of gradients -----------------===//
+//===- Certificate.cpp - what determines the bits of gradients ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Target/Certificate.h"

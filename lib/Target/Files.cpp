@@ -1,4 +1,4 @@
-//===- Files.cpp - all of some files, or none -----------------------------===//
+//===- Files.cpp - write all of some files, or none -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // First, everything is written to temporary files beside the final ones: most errors occur here.

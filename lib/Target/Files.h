@@ -1,4 +1,4 @@
-//===- Files.h - all of some files, or none --------------------*- C++ -*-===//
+//===- Files.h - write all of some files, or none ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_TARGET_FILES_H
 #define DASH_LIB_TARGET_FILES_H

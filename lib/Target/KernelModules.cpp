@@ -1,4 +1,4 @@
-//===- KernelModules.cpp - the gpu.modules that are ours ------------------===//
+//===- KernelModules.cpp - the gpu.modules of dash ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelModules.h"

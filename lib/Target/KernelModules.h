@@ -1,4 +1,4 @@
-//===- KernelModules.h - the gpu.modules that are ours ---------*- C++ -*-===//
+//===- KernelModules.h - the gpu.modules of dash ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_TARGET_KERNELMODULES_H
 #define DASH_LIB_TARGET_KERNELMODULES_H

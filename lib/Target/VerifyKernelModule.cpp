@@ -1,4 +1,4 @@
-//===- VerifyKernelModule.cpp - what kernels say of themselves ------------===//
+//===- VerifyKernelModule.cpp - whether a kernel's attributes agree -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A manifest consists of attributes only. This check compares attributes with each other and

@@ -1,4 +1,4 @@
-//===- WriteManifest.cpp - all that a launcher has to know ----------------===//
+//===- WriteManifest.cpp - everything that a launcher must know -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Keys have a fixed order, and related values share a line: people read manifests too, and compare

@@ -1,4 +1,4 @@
-//===- WriteManifest.h - all that a launcher has to know -------*- C++ -*-===//
+//===- WriteManifest.h - everything that a launcher must know ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_TARGET_WRITEMANIFEST_H
 #define DASH_LIB_TARGET_WRITEMANIFEST_H

@@ -1,4 +1,4 @@
-//===- Compare.h - what estimates of other ways share ----------*- C++ -*-===//
+//===- Compare.h - what estimates of other methods share --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_WORLD_COMPARE_H
 #define DASH_LIB_WORLD_COMPARE_H
@@ -8,7 +8,8 @@
 
 namespace mlir::dash::world {
 
-/// All heads of rows [first, end) over the context [0, end), with the prices of leaves, but without their tails.
+/// All heads of rows [first, end) over the context [0, end), with the prices of leaves, but without
+/// their tails.
 inline int64_t rowsTime(const World &world, int64_t first, int64_t end) {
   const WorldPrices &prices = world.problem().prices;
   double tasks = double(end - first) * double(end + first) / 2 / (64 * 128);

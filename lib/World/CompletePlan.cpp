@@ -1,4 +1,4 @@
-//===- CompletePlan.cpp - what follows from where leaves are computed ---===//
+//===- CompletePlan.cpp - what follows from the places of leaves ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Exchange.h"

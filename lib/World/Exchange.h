@@ -1,4 +1,4 @@
-//===- Exchange.h - what travels, by where leaves are ----------*- C++ -*-===//
+//===- Exchange.h - messages that follow from the places of leaves -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_WORLD_EXCHANGE_H
 #define DASH_LIB_WORLD_EXCHANGE_H

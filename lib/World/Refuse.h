@@ -1,4 +1,4 @@
-//===- Refuse.h - how the world says no ------------------------*- C++ -*-===//
+//===- Refuse.h - how the world refuses -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_WORLD_REFUSE_H
 #define DASH_LIB_WORLD_REFUSE_H

@@ -1,4 +1,4 @@
-//===- Sums.cpp - the fixed tree, by where its leaves are ------------------===//
+//===- Sums.cpp - the fixed tree over the places of its leaves ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three stages add up the same tree. First, a server folds the nodes of which it has all leaves.

@@ -1,4 +1,4 @@
-//===- VerifyRows.cpp - rows arrive, come home, and are added up once ------===//
+//===- VerifyRows.cpp - rows arrive, come home, and are added once --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Simulates each kv head of each document: which rows of each tensor, and of each node's sum, each

@@ -1,4 +1,4 @@
-//===- VerifyState.h - rows that ranks have --------------------*- C++ -*-===//
+//===- VerifyState.h - the rows that ranks have -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_WORLD_VERIFYSTATE_H
 #define DASH_LIB_WORLD_VERIFYSTATE_H

@@ -1,4 +1,4 @@
-//===- VerifySums.cpp - every node is made of its two children -------------===//
+//===- VerifySums.cpp - every node is the sum of its two children ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "VerifyState.h"

@@ -1,4 +1,4 @@
-//===- Words.h - what files call things ------------------------*- C++ -*-===//
+//===- Words.h - names in files ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_WORLD_WORDS_H
 #define DASH_LIB_WORLD_WORDS_H

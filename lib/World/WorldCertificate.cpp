@@ -1,4 +1,4 @@
-//===- WorldCertificate.cpp - what fixes the bits of a world ---------------===//
+//===- WorldCertificate.cpp - what determines the bits of a world ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/WorldReport.h"

@@ -1,4 +1,4 @@
-//===- WorldCost.cpp - predict what a plan takes ---------------------------===//
+//===- WorldCost.cpp - predict the time of a plan -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/WorldCost.h"

@@ -1,4 +1,4 @@
-//===- WorldPlan.cpp - who computes which leaves, and what travels ---------===//
+//===- WorldPlan.cpp - which rank computes what, and what travels ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/WorldPlan.h"

@@ -1,4 +1,4 @@
-//===- WorldPrices.cpp - leaves by the costs of kernels --------------------===//
+//===- WorldPrices.cpp - times of leaves from the costs of kernels --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only file of World that knows the costs of schedules: microseconds there, picoseconds here.

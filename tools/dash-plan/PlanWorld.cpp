@@ -1,4 +1,4 @@
-//===- PlanWorld.cpp - a world from a shell --------------------------------===//
+//===- PlanWorld.cpp - plan a world from a shell --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PlanWorld.h"

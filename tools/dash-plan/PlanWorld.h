@@ -1,4 +1,4 @@
-//===- PlanWorld.h - a world from a shell ----------------------*- C++ -*-===//
+//===- PlanWorld.h - plan a world from a shell ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_TOOLS_DASHPLAN_PLANWORLD_H
 #define DASH_TOOLS_DASHPLAN_PLANWORLD_H

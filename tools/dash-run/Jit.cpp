@@ -1,4 +1,4 @@
-//===- Jit.cpp - compiles and runs loops ----------------------------------===//
+//===- Jit.cpp - compile and run loops ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles for the host machine. That changes no bits: no pass here may reorder or fuse the loops'

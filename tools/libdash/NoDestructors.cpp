@@ -1,4 +1,4 @@
-//===- NoDestructors.cpp - nothing is torn down when a process ends -------===//
+//===- NoDestructors.cpp - nothing is destroyed when a process ends -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A process may end while threads are still in the library: threads of an interpreter that does not

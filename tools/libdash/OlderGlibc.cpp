@@ -1,4 +1,4 @@
-//===- OlderGlibc.cpp - what LLVM asks of a newer glibc -------------------===//
+//===- OlderGlibc.cpp - what LLVM needs from a newer glibc ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM names temporary files with `arc4random`, which glibc has since 2.36. With a private one, the

@@ -1,4 +1,4 @@
-//===- DashPlugin.cpp - dash inside a stock mlir-opt ----------------------===//
+//===- DashPlugin.cpp - dash in a stock mlir-opt --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   mlir-opt --load-dialect-plugin=DashPlugin.so --load-pass-plugin=DashPlugin.so

@@ -1,4 +1,4 @@
-//===- BuildSchedule.cpp - the schedule that was asked for ----------------===//
+//===- BuildSchedule.cpp - the requested schedule -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/BuildSchedule.h"

@@ -1,4 +1,4 @@
-//===- ChooseOrder.cpp - the order of least predicted time ----------------===//
+//===- ChooseOrder.cpp - the order with the least predicted time ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ChooseOrder.h"
@@ -62,7 +62,7 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
     std::swap(best.found, run.table);
     return found = run.makespan;
   });
-  // Of two orders that take equally long, kind=auto takes the one with formulas.
+  // If two orders take equally long, kind=auto takes the one with formulas.
   double tie = isAuto ? 1 + 1e-9 : 1;
   if (failed(forEachFixedKind(header, found * tie, context, emitError, take)))
     return failure();

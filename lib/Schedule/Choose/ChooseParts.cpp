@@ -1,4 +1,4 @@
-//===- ChooseParts.cpp - how many parts, and what is kept apart -----------===//
+//===- ChooseParts.cpp - the number of parts, and what is kept apart ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few heads have few kv tiles, which leaves workers idle. Parts make more items: each has some
@@ -127,7 +127,7 @@ void dash::chooseApart(ProvenOrder &proven) {
   schedule.apart = best;
 }
 
-/// The cheapest order. Of equally cheap ones, the one with fewer parts, which keeps less apart.
+/// The cheapest order. Among equally cheap ones, the one with fewer parts, which keeps less apart.
 static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRContext *context,
                                                 EmitError emitError) {
   using Choice = std::tuple<double, int64_t, Apart>; // the price, or a lower bound of it

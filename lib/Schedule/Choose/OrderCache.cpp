@@ -1,4 +1,4 @@
-//===- OrderCache.cpp - orders that were planned before -------------------===//
+//===- OrderCache.cpp - stored orders -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An order is stored as text (the kind) and words. The cache checks its owner and its hash. It is

@@ -1,4 +1,4 @@
-//===- OrderCache.h - orders that were planned before -----------*- C++ -*-===//
+//===- OrderCache.h - stored orders -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_CHOOSE_ORDERCACHE_H
 #define DASH_LIB_SCHEDULE_CHOOSE_ORDERCACHE_H

@@ -1,4 +1,4 @@
-//===- JsonFile.cpp - JSON that strangers wrote ---------------------------===//
+//===- JsonFile.cpp - untrusted JSON files --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/JsonFile.h"

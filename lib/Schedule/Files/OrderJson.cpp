@@ -1,4 +1,4 @@
-//===- OrderJson.cpp - an order as its file spells it ---------------------===//
+//===- OrderJson.cpp - the JSON form of an order --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderJson.h"

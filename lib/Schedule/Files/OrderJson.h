@@ -1,4 +1,4 @@
-//===- OrderJson.h - an order as its file spells it ------------*- C++ -*-===//
+//===- OrderJson.h - the JSON form of an order ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Types only. OrderFile.cpp checks whether the numbers form an order.

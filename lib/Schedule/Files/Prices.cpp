@@ -1,4 +1,4 @@
-//===- Prices.cpp - what a machine takes for what -------------------------===//
+//===- Prices.cpp - what operations cost on a machine ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Prices.h"

@@ -1,4 +1,4 @@
-//===- Shift.cpp - every worker on a q tile of its own --------------------===//
+//===- Shift.cpp - each worker on a different q tile ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DASH's optimal order for full masks (arXiv 2601.21824): the kv tiles of a wave start at different

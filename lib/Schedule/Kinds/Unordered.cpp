@@ -1,4 +1,4 @@
-//===- Unordered.cpp - no order of adds, to compare with ------------------===//
+//===- Unordered.cpp - unordered adds, for comparison ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What attention backwards do if the same bits are not requested: atomics add contributions as they

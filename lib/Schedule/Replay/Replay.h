@@ -98,8 +98,8 @@ protected:
 /// Reports events to a visitor as they happen:
 ///  - LogicalResult enterItem(int64_t item, ArrayRef<Visit> visits): a worker is about to start an
 ///    item; none of its tasks has been visited. Failure ends the replay;
-///  - LogicalResult task(int64_t worker, int64_t item, const Visit &visit, int64_t chain): a task whose
-///    predecessors in its list and in its chain have been reported. Failure ends the replay;
+///  - LogicalResult task(int64_t worker, int64_t item, const Visit &visit, int64_t chain): a task
+///    whose predecessors in its list and in its chain have been reported. Failure ends the replay;
 ///  - void leaveItem(int64_t worker, int64_t item, int64_t kvTile): all tasks of an item, and its
 ///    predecessors in its part chain, have been reported. Only with several parts.
 template <typename Visitor> class Replay : public ReplayState {

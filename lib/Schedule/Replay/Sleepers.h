@@ -1,4 +1,4 @@
-//===- Sleepers.h - who waits for which turn -------------------*- C++ -*-===//
+//===- Sleepers.h - which worker waits for which turn -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_REPLAY_SLEEPERS_H
 #define DASH_LIB_SCHEDULE_REPLAY_SLEEPERS_H

@@ -1,4 +1,4 @@
-//===- Explanation.cpp - a few lines on an order --------------------------===//
+//===- Explanation.cpp - a short text on an order -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every number comes from the cost model. Each alternative is built, proven and predicted like the

@@ -1,4 +1,4 @@
-//===- Explanation.h - a few lines on an order ------------------*- C++ -*-===//
+//===- Explanation.h - a short text on an order -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_REPORT_EXPLANATION_H
 #define DASH_LIB_SCHEDULE_REPORT_EXPLANATION_H

@@ -1,4 +1,4 @@
-//===- EstimateRun.cpp - about how long a plan takes ----------------------===//
+//===- EstimateRun.cpp - estimate the time of a plan ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Models the adds to a head's q tiles as one queue that serves as many at once as the head has q

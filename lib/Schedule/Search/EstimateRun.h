@@ -1,4 +1,4 @@
-//===- EstimateRun.h - about how long a plan takes -------------*- C++ -*-===//
+//===- EstimateRun.h - estimate the time of a plan --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_SEARCH_ESTIMATERUN_H
 #define DASH_LIB_SCHEDULE_SEARCH_ESTIMATERUN_H

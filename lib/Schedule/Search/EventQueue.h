@@ -1,4 +1,4 @@
-//===- EventQueue.h - workers in the order of time -------------*- C++ -*-===//
+//===- EventQueue.h - workers in order of time ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A calendar queue: near times are dealt to buckets, served one after the other, each first come

@@ -324,7 +324,8 @@ private:
     return known->second;
   }
 
-  /// The least estimate goes first. Of the others, those near to it stay in the order of guesses.
+  /// The least estimate goes first. Among the others, those near to it stay in the order of
+  /// guesses.
   void sortByEstimates(std::vector<Layout> &layouts) {
     std::vector<std::pair<double, size_t>> order;
     for (auto [index, layout] : llvm::enumerate(layouts))

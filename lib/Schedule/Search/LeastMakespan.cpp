@@ -1,4 +1,4 @@
-//===- LeastMakespan.cpp - the time that no order is below -----------------===//
+//===- LeastMakespan.cpp - a lower bound of every order's time ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Replay/Clock.h"

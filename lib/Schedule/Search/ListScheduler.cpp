@@ -183,9 +183,9 @@ private:
     wakeUp(index);
   }
 
-  /// Of the nearest q tiles, the one with the least wait; the walk goes on after it. Most time of a
-  /// search is spent in this loop: bits stay in the first-level cache, and no load determines the
-  /// next place.
+  /// Chooses, among the nearest q tiles, the one with the least wait; the walk goes on after it.
+  /// Most time of a search is spent in this loop: bits stay in the first-level cache, and no load
+  /// determines the next place.
   Visit choose(Worker &worker, int32_t index) {
     const PlannedItem &planned = plan.items[worker.item];
     if (worker.numLeft == 0)

@@ -1,4 +1,4 @@
-//===- Explain.cpp - say why a schedule is not right ----------------------===//
+//===- Explain.cpp - say why a schedule is wrong --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs only after an error, so it may write out the whole order.

@@ -1,4 +1,4 @@
-//===- Explain.h - say why a schedule is not right -------------*- C++ -*-===//
+//===- Explain.h - say why a schedule is wrong ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_VERIFY_EXPLAIN_H
 #define DASH_LIB_SCHEDULE_VERIFY_EXPLAIN_H

@@ -1,12 +1,16 @@
 //===- HeadsFirst.cpp - documents at home, long ones head by head ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. A document of one leaf stays at home while that rank has less than its share; the longest leave first, head by head.
-// 2. These and all longer documents form a pool. They fill nodes, the largest first, each kv head's leaves in sequence:
-//    first the nodes that have their rows, then neighbouring ones. Heads are cut between nodes at leaf
-//    numbers with many factors of two, so that few sums cross the network.
-// 3. Documents of one leaf move between nodes until all are equally full: they have no sums to send.
-// 4. Within a node leaves follow each other from rank to rank, and single ones move until ranks are equally full.
+// 1. A document of one leaf stays at home while that rank has less than its share; the longest
+//    leave first, head by head.
+// 2. These and all longer documents form a pool. They fill nodes, the largest first, each kv head's
+//    leaves in sequence: first the nodes that have their rows, then neighbouring ones. Heads are
+//    cut between nodes at leaf numbers with many factors of two, so that few sums cross the
+//    network.
+// 3. Documents of one leaf move between nodes until all are equally full: they have no sums to
+//    send.
+// 4. Within a node, leaves follow each other from rank to rank, and single ones move until ranks
+//    are equally full.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Home.cpp - each leaf where its last row lives -----------------------===//
+//===- Home.cpp - each leaf at the home of its last row -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/WorldKinds.h"

@@ -1,4 +1,4 @@
-//===- Random.cpp - leaves anywhere, by a seed -----------------------------===//
+//===- Random.cpp - leaves at random places, from a seed ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/Documents.h"

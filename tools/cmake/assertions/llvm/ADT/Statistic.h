@@ -1,4 +1,4 @@
-//===- Statistic.h - LLVM's, as a build without assertions sees it --------===//
+//===- Statistic.h - LLVM's header, without assertions --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one LLVM header whose classes change size with NDEBUG: mlir::Pass::Statistic is a counter
