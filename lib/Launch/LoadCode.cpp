@@ -1,8 +1,8 @@
 //===- LoadCode.cpp - a kernel's code on a device -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Takes the cubin that came with the kernel, else the cached code of an earlier assembly, else the
-// PTX.
+// Takes the cubin that came with the kernel, else code that was assembled ahead of the first call,
+// else the cached code of an earlier assembly, else the PTX.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,6 +120,11 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
         "the cubin of '" + manifest.name +
             "' is left, and its PTX assembled: this driver is older than CUDA 12.4, and cannot say "
             "what parameters a cubin takes");
+  // Asked before any assembler, which takes a process to say its version.
+  if (driver->funcGetParamInfo)
+    if (std::optional<std::string> kept = findKept(manifest.ptxSha256);
+        kept && loadImage(loaded, *kept))
+      return std::nullopt;
   if (loadAssembled(loaded, capability, warn))
     return std::nullopt;
   std::string info(logBytes, '\0'), log(logBytes, '\0');

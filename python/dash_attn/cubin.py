@@ -1,15 +1,22 @@
-"""Assembles kernels ahead of time: python3 -m dash_attn.cubin MANIFEST... [--ptxas PTXAS]
+"""Assembles kernels ahead of time: python3 -m dash_attn.cubin MANIFEST... [--ptxas PTXAS], or --all
 
 Beside each manifest's PTX, NAME.cubin is written, and named in the manifest with its hash:
 launchers then load it instead of assembling the PTX, which takes a second. Drivers that are
 older than ptxas may refuse it; they assemble the PTX.
 
+--all compiles and assembles what `attention` asks for at usual sizes. First calls then wait for
+neither, also where there is no ptxas. The folder is `programs` beside libdash, or that of the
+user's caches where the first cannot be written to; --to names another one. What a folder has
+already is not assembled again. Needs no GPU.
+
 Without --ptxas, the first of these that makes code which is not slow: the program that
-DASH_PTXAS names, and no other; or each ptxas on PATH, and that of /usr/local/cuda.
+DASH_PTXAS names, and no other; or each ptxas on PATH, and that of /usr/local/cuda; or one that
+Triton or NVIDIA's packages for Python bring.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import subprocess
@@ -17,7 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ManifestError
-from .kernel.assembler import CUDA, find_assemblers, refusal_of
+from .kernel import ahead
+from .kernel.assembler import CUDA, find_assemblers, packaged_assemblers, refusal_of
 from .kernel.commands import GOOD, parser_of, run
 from .kernel.runtime import Kernel
 from .support.files import appears
@@ -68,17 +76,38 @@ def assemble_by_any(manifest: str | Path, assemblers: Sequence[str]) -> Path:
     raise ManifestError("\n".join(refusals))
 
 
+def keep_all(arguments: argparse.Namespace, assemblers: Sequence[str]) -> int:
+    head_dims = [int(one) for one in arguments.head_dims.split(",")]
+    folder = arguments.to or ahead.usual_folder()
+    wanted = ahead.wanted_programs(head_dims, arguments.elements.split(","))
+    programs, codes = ahead.make(folder, wanted, assemblers, arguments.jobs, ahead.Bar())
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"{len(wanted)} programs in {folder}, {size / 1e6:.1f} MB; new are {programs} of them, and the code of {codes}")
+    return GOOD
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command; argv without its name, that of the process if None. Returns the exit status."""
     parser = parser_of("cubin", __doc__)
-    parser.add_argument("manifests", nargs="+", type=Path, metavar="MANIFEST")
+    parser.add_argument("manifests", nargs="*", type=Path, metavar="MANIFEST")
+    parser.add_argument("--all", action="store_true", help="the programs that attention() asks for")
+    parser.add_argument("--to", type=Path, help="of --all: the folder")
+    parser.add_argument("--head-dims", default=",".join(map(str, ahead.HEAD_DIMS)), help="of --all, with commas between")
+    parser.add_argument("--elements", default=",".join(ahead.ELEMENTS), help="of --all, with commas between")
+    parser.add_argument("--jobs", type=int, default=ahead.usual_jobs(), help="of --all: assemblers at once")
     parser.add_argument("--ptxas", help="this one, and no other")
     arguments = parser.parse_args(argv)
-    assemblers = find_assemblers() if arguments.ptxas is None else [arguments.ptxas]
+    if bool(arguments.manifests) == arguments.all:
+        parser.error("expected manifests or --all")
+    if arguments.jobs < 1:
+        parser.error(f"expected at least one job, found {arguments.jobs}")
+    assemblers = [arguments.ptxas] if arguments.ptxas is not None else [*find_assemblers(), *packaged_assemblers()]
 
     def assemble_all() -> int:
         if not assemblers:
-            raise OSError(f"found no ptxas on PATH, nor in {CUDA}; name it by --ptxas or DASH_PTXAS")
+            raise OSError(f"found no ptxas on PATH, nor in {CUDA}, nor among the packages of Python; name it by --ptxas or DASH_PTXAS")
+        if arguments.all:
+            return keep_all(arguments, assemblers)
         for manifest in arguments.manifests:
             print(assemble_by_any(manifest, assemblers))
         return GOOD

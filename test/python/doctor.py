@@ -85,7 +85,7 @@ def cache_folders() -> None:
                                                ({}, TMP / "home/.cache/dash"))):
         environment = home | change
         with mock.patch.dict(os.environ, environment):
-            assert machine.folder() == folder, (machine.folder(), folder)
+            assert machine.cache_folder() == folder, (machine.cache_folder(), folder)
         assert not folder.exists()
         said = call(*OPTIONS, "--gpu=9.0", status=0, **environment)
         assert "its order was not kept before, and is now" in said and list((folder / "orders").iterdir()), said
@@ -93,7 +93,7 @@ def cache_folders() -> None:
             said = call(*OPTIONS, "--gpu=9.0", status=0, **environment)
             assert "its order was kept" in said and f"orders in {folder}/orders, yours: 2 files" in said, said
     with mock.patch.dict(os.environ, {"DASH_CACHE": "off"}):
-        assert machine.folder() is None and machine.caches()[0] == {"what": "assembled code", "state": "off"}
+        assert machine.cache_folder() is None and machine.caches()[0] == {"what": "assembled code", "state": "off"}
         assert "code is not kept" in code_state("0" * 64)
     with mock.patch.dict(os.environ, {"DASH_CACHE": str(TMP / "named")}), mock.patch("os.geteuid", return_value=os.geteuid() + 1):
         assert machine.caches()[1]["state"].startswith(f"of user {os.geteuid() - 1}, who does not run this process"), machine.caches()[1]

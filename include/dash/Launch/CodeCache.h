@@ -33,6 +33,11 @@ private:
   FileCache files;
 };
 
+/// Code that was assembled ahead of the first call, from the PTX of this hash: by
+/// `python3 -m dash_attn.cubin --all`, in the folder `programs` beside libdash or among the user's
+/// cached files. Nothing where the file is damaged, or another user wrote it.
+std::optional<std::string> findKept(llvm::StringRef ptxHash);
+
 /// sha256 in hexadecimal digits.
 std::string hashOf(llvm::StringRef data);
 

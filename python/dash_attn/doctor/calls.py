@@ -18,8 +18,8 @@ from ..kernel.compiler import compile_program
 from ..kernel.coverage import UNKNOWN, Coverage, ask
 from ..kernel.orders import order_for, texts_of
 from ..kernel.problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
+from ..kernel.programs import cache_folder, folders, has_kept
 from ..support.files import read_bytes
-from .machine import folder
 
 OWN_PROGRAM = "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"
 HEAD = 4096  # bytes of a kept file that its key is within
@@ -175,7 +175,7 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
     about = raw["program"]
     cost = {"compile": f"compiled and ordered in {seconds:.1f} s of the host, once a process"}
     if sizes and wanted.sizes and not is_own:
-        cost["order"] = "orders are not kept (the cache is off)" if folder() is None else \
+        cost["order"] = "orders are not kept (the cache is off)" if cache_folder() is None else \
             "its order was kept" if before == _orders() else "its order was not kept before, and is now"
     cost["code"] = code_state(raw["ptx"]["sha256"])
     if ptxas:
@@ -202,14 +202,16 @@ def of_program(path: Path, options: str) -> Answer:
 
 
 def _orders() -> int:
-    at = folder()
+    at = cache_folder()
     return sum(1 for _ in (at / "orders").glob("*")) if at else 0
 
 
 def code_state(sha256: str) -> str:
     """Whether code of this PTX lies in the cache: files have their keys in front
     (lib/Support/FileCache.cpp)."""
-    at = folder()
+    if any(has_kept(at / f"{sha256}.cubin") for at, _ in folders()):
+        return "its code was assembled ahead of the first call"
+    at = cache_folder()
     if at is None:
         return "code is not kept (the cache is off): assembled in every process"
     for path in at.glob("*.cubin"):

@@ -14,6 +14,7 @@ from ..kernel.assembler import find_assemblers, spell
 from ..kernel.driver import Driver
 from ..kernel.library import library
 from ..kernel.problem import refusal_of_gpu
+from ..kernel.programs import cache_folder
 from ..measure.bundle import commit
 
 PACKAGES = ("torch", "triton", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "transformers", "jax", "jaxlib", "cupy", "numpy")
@@ -69,23 +70,12 @@ def _module() -> str:
         return ""
 
 
-def folder() -> Path | None:
-    """Where libdash keeps what took long (include/dash/Support/CacheFolder.h); None where it
-    keeps nothing."""
-    if named := os.environ.get("DASH_CACHE"):
-        return None if named == "off" else Path(named)
-    for name, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):
-        if (at := os.environ.get(name, "")).startswith("/"):
-            return Path(at, below, "dash")
-    return None
-
-
 def caches() -> list[dict[str, Any]]:
     """What is kept of which, where, and whose it is."""
-    dash, home = folder(), os.environ.get("HOME", "")
+    dash, home = cache_folder(), os.environ.get("HOME", "")
     drivers = os.environ.get("CUDA_CACHE_PATH") or (f"{home}/.nv/ComputeCache" if home else "")
     is_on = os.environ.get("CUDA_CACHE_DISABLE", "0") in ("", "0")
-    return [_cache("assembled code", dash, "*.cubin"), _cache("orders", dash and dash / "orders", "*"),
+    return [_cache("assembled code", dash, "*.cubin"), _cache("orders", dash and dash / "orders", "*"), _cache("compiled programs", dash and dash / "programs", "*"),
             _cache("the driver's own", Path(drivers) if drivers and is_on else None, "**/*")]
 
 

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 CUDA = "/usr/local/cuda/bin"
 GOOD = "that of CUDA 12.4, 12.6 or newer"
@@ -25,6 +27,15 @@ def find_assemblers() -> list[str]:
             status = os.stat(path)
             found.setdefault((status.st_dev, status.st_ino), path)
     return list(found.values())
+
+
+def packaged_assemblers() -> list[str]:
+    """Those that packages bring: Triton, which PyTorch installs, and NVIDIA's compiler. None where
+    DASH_PTXAS names one."""
+    if os.environ.get("DASH_PTXAS"):
+        return []
+    places = ("triton/backends/nvidia/bin/ptxas", "nvidia/*/bin/ptxas")
+    return [str(path) for folder in filter(os.path.isdir, sys.path) for place in places for path in sorted(Path(folder).glob(place)) if os.access(path, os.X_OK)]
 
 
 def spell(ptxas: str) -> str:

@@ -152,11 +152,15 @@ def diagnostics() -> tuple[Diagnostic, ...]:
     return said
 
 
+def library_path() -> str:
+    """libdash of the wheel, or the file that DASH_LIBRARY names."""
+    return os.environ.get("DASH_LIBRARY") or str(Path(__file__).parents[1] / "libdash.so")
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
-    """libdash, of the wheel, or of the file that DASH_LIBRARY names. Raises LibraryError where
-    there is none."""
-    path = os.environ.get("DASH_LIBRARY") or str(Path(__file__).parents[1] / "libdash.so")
+    """libdash. Raises LibraryError where there is none."""
+    path = library_path()
     try:
         lib = ctypes.CDLL(path)
         lib.dashGetApiVersion.restype = ctypes.c_uint32

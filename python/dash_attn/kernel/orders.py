@@ -14,9 +14,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .compiler import Compiled, compile_program
+from .compiler import Compiled
 from .library import Choice, Handle, StringRef, fill, library, make, named
 from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
+from .programs import compiled_program
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes
@@ -74,9 +75,7 @@ def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
 
 @functools.lru_cache(maxsize=128)  # megabytes each
 def _compiled(wanted: Wanted) -> Compiled:
-    program, options, name = program_of(wanted)
-    (compiled,) = compile_program(program, options, name=name)
-    return compiled
+    return compiled_program(*program_of(wanted))
 
 
 def _any_of(wanted: Wanted) -> tuple[Compiled, int, dict[str, int]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from .driver import Driver, cuda_driver
 from .launch import Launch, references
 from .library import HANDLER, Handle, StringRef, check, library, make
 from .plan import Plan, Table
+from .programs import tell
 from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
@@ -257,7 +259,9 @@ class Kernel:
             if len(self._plans) >= MOST_LAUNCHES:
                 self._plans.clear()
             with self.driver.on(device), self.driver.in_captures():  # the first one loads code
-                self._plans[key] = Plan(self._loaded(), device, sizes, self._tables, self.manifest["order"]["source"] == "file")
+                handle, begun = self._loaded(), time.perf_counter()
+                self._plans[key] = Plan(handle, device, sizes, self._tables, self.manifest["order"]["source"] == "file")
+                tell("assembled", self.name, time.perf_counter() - begun)
         return self._plans[key]
 
     def _device_of(self, pointer: int) -> int:
