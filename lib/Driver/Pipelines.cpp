@@ -73,8 +73,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.threadsArrive}));
   if (options.delays)
     manager.addPass(createInsertDelays());
-  if (options.trace)
-    manager.addPass(createInsertTrace(InsertTraceOptions{options.traceRecords}));
+  if (options.trace != TraceLevel::None)
+    manager.addPass(createInsertTrace(InsertTraceOptions{options.traceRecords, options.trace}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
   // entries that run before and after the main kernel

@@ -143,17 +143,24 @@ static void addContributions(Kernels &kernels) {
 static LogicalResult addTrace(Kernels &kernels, WorkersOp workers) {
   Builder b(workers.getContext());
   llvm::SetVector<StringAttr> names;
+  TraceLevel level = TraceLevel::Items;
   workers.walk([&](TraceOp op) {
+    TraceEvent event = op.getEvent();
     if (op.getOfAttr())
       names.insert(op.getOfAttr());
+    if (event == TraceEvent::Turn || event == TraceEvent::Given)
+      level = std::max(level, TraceLevel::Turns);
+    else if (event > TraceEvent::Item)
+      level = TraceLevel::All;
   });
   SmallVector<StringAttr> lanes;
   for (const std::string &lane : workers.getLanes())
     lanes.push_back(b.getStringAttr(lane));
-  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, *workers.getTrace(), lanes,
-                               names.getArrayRef())))
+  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, level, *workers.getTrace(),
+                               lanes, names.getArrayRef())))
     return failure();
-  auto trace = TraceAttr::get(b.getContext(), *workers.getTrace(), lanes, names.getArrayRef());
+  auto trace =
+      TraceAttr::get(b.getContext(), level, *workers.getTrace(), lanes, names.getArrayRef());
   kernels.program = kernels.program.withTrace(trace);
   kernels.module->setAttr(programAttr, kernels.program);
   return success();

@@ -208,9 +208,11 @@ LogicalResult TraceOp::verify() {
   if (getNumbers().size() > room)
     return emitOpError() << "has room for " << room << " numbers, got " << getNumbers().size();
   bool isHead = getEvent() == TraceEvent::Begin || getEvent() == TraceEvent::End;
-  if (isHead && (getSince() || getOf() || !getNumbers().empty()))
+  size_t most = getEvent() == TraceEvent::End ? 1 : 0;
+  if (isHead && (getSince() || getOf() || getNumbers().size() > most))
     return emitOpError() << "'" << stringifyTraceEvent(getEvent())
-                         << "' is of nothing, and has no time before and no numbers";
+                         << "' is of nothing, and has no time before and "
+                         << (most ? "at most the number of items" : "no numbers");
   if (!(*this)->getParentOfType<WorkersOp>().getTrace())
     return emitOpError() << "its workers keep no trace: they have no number of records";
   return success();

@@ -225,8 +225,8 @@ ProgramAttr ProgramAttr::withTrace(TraceAttr trace) const {
 // A trace
 //===----------------------------------------------------------------------===//
 
-LogicalResult TraceAttr::verify(EmitError emitError, int64_t records, ArrayRef<StringAttr> lanes,
-                                ArrayRef<StringAttr> names) {
+LogicalResult TraceAttr::verify(EmitError emitError, TraceLevel, int64_t records,
+                                ArrayRef<StringAttr> lanes, ArrayRef<StringAttr> names) {
   if (records <= headRecords || records > maxRecords)
     return emitError() << "a lane of a trace has from " << headRecords + 1 << " to " << maxRecords
                        << " records, got " << records;

@@ -3,7 +3,8 @@
 //
 // A record is four words: the clock after, the clock before, the name's number, and a number. Warps
 // that load and add have few registers. So the address of a record is computed from the block's
-// number, which is read again each time; only the count of records is kept.
+// number, which is read again each time; only the count of records is kept. A lane whose
+// records are those of items keeps no count either: the number of the item gives the address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ struct ConvertTrace : KernelPattern<TraceOp> {
     if (op.getEvent() == TraceEvent::Begin)
       begin(b, lane, now);
     else if (op.getEvent() == TraceEvent::End)
-      end(b, lane, now);
+      end(b, lane, now, adaptor);
     else
       record(b, lane, now, adaptor);
     rewriter.replaceOp(op, now);
@@ -60,8 +61,16 @@ private:
       const ConsumerValues *consumer = kernel.consumerOf(op);
       return consumer ? b.equal(consumer->place.vector, 0) : b.i1(true);
     }
-    Value load(PtxBuilder &b) const { return b.load(b.getI32Type(), kernel.traceCount(op), 4); }
-    void store(PtxBuilder &b, Value count) const { b.store(count, kernel.traceCount(op), 4); }
+    /// How many records there are: those that were counted, or `items` behind the first ones.
+    Value load(PtxBuilder &b, Value items) const {
+      if (Value counted = kernel.traceCount(op))
+        return b.load(b.getI32Type(), counted, 4);
+      return b.add(items, TraceAttr::headRecords);
+    }
+    void store(PtxBuilder &b, Value count) const {
+      if (Value counted = kernel.traceCount(op))
+        b.store(count, counted, 4);
+    }
 
     Value at(PtxBuilder &b, Value record) const {
       int64_t lanes = workers().getLanes().size();
@@ -93,8 +102,9 @@ private:
     storeHead(b, lane, 0, now, b.bitOr(lane.kernel.worker(b), place));
     lane.store(b, b.i32(TraceAttr::headRecords));
   }
-  static void end(PtxBuilder &b, const Lane &lane, Value now) {
-    storeHead(b, lane, 1, now, lane.load(b));
+  void end(PtxBuilder &b, const Lane &lane, Value now, Adaptor adaptor) const {
+    ArrayRef<ValueRange> items = adaptor.getNumbers();
+    storeHead(b, lane, 1, now, lane.load(b, items.empty() ? Value() : word(b, items[0])));
   }
 
   void record(PtxBuilder &b, const Lane &lane, Value now, Adaptor adaptor) const {
@@ -106,7 +116,7 @@ private:
     if (numbers.size() > 1)
       what = b.bitOr(what, b.shiftLeft(word(b, numbers[1]), 16));
     Value number = numbers.empty() ? b.i32(0) : word(b, numbers[0]);
-    Value count = lane.load(b);
+    Value count = lane.load(b, number);
     Value hasRoom = b.compare(arith::CmpIPredicate::ult, count, b.i32(lane.records()));
     hopper::storeWords4If(b, b.both(lane.isMine(b), hasRoom), {now, since, what, number},
                           lane.at(b, count));

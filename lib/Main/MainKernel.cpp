@@ -15,14 +15,23 @@ using namespace mlir::dash;
 
 bool dash::hasDescriptor(const MemoryRef &memory) { return roleOf(memory.tensor).isTile(); }
 
+/// A lane whose records are those of items is told by their numbers where they go.
+static bool countsRecords(RoleOp role) {
+  bool counts = true;
+  role.walk(
+      [&](TraceOp op) { counts &= op.getEvent() != TraceEvent::End || op.getNumbers().empty(); });
+  return counts;
+}
+
 MainKernel::MainKernel(WorkersOp workers, const Kernels &kernels)
     : workers(workers), entry(workers->getParentOp()), kernels(kernels) {
   PtxBuilder b(entry->getLoc(), entry->getContext());
   b.setInsertionPointToStart(&entry->getRegion(0).front());
   if (workers.getTrace())
     for (RoleOp role : workers.getRoles())
-      counts[role] = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
-                                            b.getI32Type(), b.i32(1));
+      if (countsRecords(role))
+        counts[role] = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
+                                              b.getI32Type(), b.i32(1));
   base = sharedMemoryBase(b, entry->getParentOp());
   heads = parameter("heads");
   qRows = parameter("q_rows");

@@ -124,30 +124,38 @@ namespace {
 
 class RoleTrace {
 public:
-  explicit RoleTrace(RoleOp role) : role(role), b(role.getLoc(), role.getContext()) {}
+  RoleTrace(RoleOp role, TraceLevel level)
+      : role(role), level(level), b(role.getLoc(), role.getContext()) {}
 
   /// Returns the number of records.
   int64_t insert() {
     Block &body = role.getBody().front();
     SmallVector<Operation *> ops;
     role.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      visit(op);
+    bool hasItemsAlone =
+        level == TraceLevel::Items || !(level == TraceLevel::All || role.isReducer());
+    if (!hasItemsAlone)
+      for (Operation *op : ops)
+        visit(op);
+    SmallVector<Value, 1> numItems;
     for (auto loop : body.getOps<scf::ForOp>())
       if (loop.getUpperBound().getDefiningOp<NumItemsOp>()) {
         b.setInsertionPointToStart(loop.getBody());
         record(TraceEvent::Item, "", Value(), loop.getInductionVar());
+        if (hasItemsAlone)
+          numItems = {loop.getUpperBound()};
       }
     b.setInsertionPointToStart(&body);
     record(TraceEvent::Begin, "", Value(), {});
     b.setInsertionPointToEnd(&body);
-    record(TraceEvent::End, "", Value(), {});
+    record(TraceEvent::End, "", Value(), numItems);
     return numRecords;
   }
 
 private:
   void visit(Operation *op) {
-    if (auto wait = findSync(op, SyncKind::WaitForSlot))
+    bool isAll = level == TraceLevel::All; // else a reducer, of which turns are wanted
+    if (auto wait = findSync(op, SyncKind::WaitForSlot); wait && isAll)
       return around(
           op, op, wait->isWaitFor(BarrierSide::Full) ? TraceEvent::SlotFull : TraceEvent::SlotEmpty,
           nameOf(wait->slot.channel), useOf(ringOf(wait->slot.slot)));
@@ -165,8 +173,10 @@ private:
         numbers = useOf(slotAdded(op, /*isBehind=*/false));
       if (next && findSum(next, SumAction::Give))
         return around(op, next, TraceEvent::Given, "", numbers);
-      return around(op, op, TraceEvent::Copies, "", numbers);
+      return isAll ? around(op, op, TraceEvent::Copies, "", numbers) : void();
     }
+    if (!isAll)
+      return;
     if (findSync(op, SyncKind::TakeTensorCore))
       return around(op, op, TraceEvent::TensorCore, "", {});
     if (findSync(op, SyncKind::WaitForProducts))
@@ -228,6 +238,7 @@ private:
   }
 
   RoleOp role;
+  TraceLevel level;
   ImplicitLocOpBuilder b;
   int64_t numRecords = 0;
 };
@@ -242,6 +253,8 @@ struct InsertTrace : dash::impl::InsertTraceBase<InsertTrace> {
                                   << records.getValue();
       return signalPassFailure();
     }
+    if (level == TraceLevel::None)
+      return;
     SmallVector<WorkersOp> found;
     getOperation()->walk([&](WorkersOp workers) { found.push_back(workers); });
     for (WorkersOp workers : found) {
@@ -249,7 +262,7 @@ struct InsertTrace : dash::impl::InsertTraceBase<InsertTrace> {
         return signalPassFailure();
       workers.setTrace(records);
       for (RoleOp role : workers.getRoles())
-        numInserted += RoleTrace(role).insert();
+        numInserted += RoleTrace(role, level).insert();
     }
   }
 };

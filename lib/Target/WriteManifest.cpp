@@ -157,6 +157,7 @@ static void writeMemory(OStream &json, ProgramAttr program) {
 /// The events' numbers, so that a trace can be read without the compiler that made it.
 static void writeTrace(OStream &json, TraceAttr trace) {
   json.attributeObject("trace", [&] {
+    json.attribute("level", stringifyTraceLevel(trace.getLevel()));
     json.attribute("records", trace.getRecords());
     writeTexts(json, "lanes", trace.getLanes());
     json.attributeArray("events", [&] {

@@ -50,7 +50,7 @@ class Heat:
         columns = max((len(cells) for cells in self.cells), default=0)
         known = sorted(one for cells in self.cells for one in cells if one is not None)
         if not known:
-            raise ArgumentError("a heat map: expected a step at least, found none")
+            raise ArgumentError("a heat map: expected a step at least, found none; of a trace, those of trace=turns and trace=all have steps")
         low, high = known[len(known) // 50], known[-1 - len(known) // 50]  # what is beyond has the colour of the end
         width = min(max(columns * CELL, LEAST_WIDTH), MOST_WIDTH)
         bottom = TOP + CELL * len(self.rows)

@@ -1,4 +1,4 @@
-"""What roles of a kernel did and waited for, from the region `trace` that kernels built with trace=true leave in their workspace.
+"""What roles of a kernel did and waited for, from the region `trace` that kernels built with trace=items, turns or all leave in their workspace.
 
     python3 -m dash_attn.trace REGION MANIFEST [--order ORDER.json] [--predicted TRACE.json] [--out TRACE.json]
 

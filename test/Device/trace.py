@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""trace.py [--out DIR]: traced kernels beside plain ones, on a GPU.
+"""trace.py [--out DIR]: traced kernels of each level beside plain ones, on a GPU.
 
-For each head dim and mask: gradients must have the same bits, records must be the order, and the time of the whole backward with a trace over that without
-is printed; the goal is 1.03, and nothing fails by it. Beside it stand the largest differences from what was predicted, and what prices should be. DIR gets
-a trace for Perfetto of each, what was predicted beside what was measured, a heat map of workers by steps, and a file of costs.
-Kernels are compiled here, by libdash.
+For each head dim, mask and level: gradients must have the same bits, and records must be the order. Medians of rounds in which all kernels run are
+printed, of the whole backward and of its main entry, over those of a plain kernel; a second plain kernel says how far such ratios are from 1 by
+themselves. The goal is 1.03 for `turns`, and nothing fails by it. Beside `all` stand the largest differences from what was predicted, and what prices should
+be. DIR gets a trace for Perfetto of each level, what was predicted beside what was measured, a heat map of workers by steps, a file of costs and
+trace.json, all that is printed as numbers. Kernels are compiled here, by libdash.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E4
 from dash_attn.measure.testing import OUTPUTS, poison  # noqa: E402
 
 KINDS = {"causal": "symmetric-shift", "full": "shift"}
-ROWS, ROUNDS, RECORDS, WORKERS = 4096, 20, 1 << 15, 4
+LEVELS = ("items", "turns", "all")
+ROWS, ROUNDS, RECORDS, WORKERS = 4096, 40, 1 << 15, 4
 
 
 def report(text: str, kind: str, workers: int, form: str) -> Any:
@@ -38,18 +40,29 @@ def report(text: str, kind: str, workers: int, form: str) -> Any:
     return json.loads(subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
 
 
-def milliseconds(kernels: list[Kernel], tensors: dict[str, Any], scale: float) -> list[float]:
-    """Medians of rounds in which all run."""
-    times: list[list[float]] = [[] for _ in kernels]
+def milliseconds(kernels: list[Kernel], tensors: dict[str, Any], scale: float) -> list[tuple[float, float]]:
+    """Medians of rounds in which all kernels run: for each the whole backward, and its main entry alone."""
+    launches = [kernel.bind(**tensors, scale=scale) for kernel in kernels]
+    main = launches[0].plan.steps.index("main")
+    times: list[tuple[list[float], list[float]]] = [([], []) for _ in kernels]
     for turn in range(ROUNDS):
         for index in range(len(kernels))[::1 if turn % 2 else -1]:
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            kernels[index].backward(**tensors, scale=scale)
-            end.record()
-            end.synchronize()
-            times[index].append(begin.elapsed_time(end))
-    return [statistics.median(of_kernel) for of_kernel in times]
+            launch, events = launches[index], [torch.cuda.Event(enable_timing=True) for _ in range(4)]
+            launch.run()  # the clock that this kernel is used to
+            events[0].record()
+            launch.run()
+            events[1].record()
+            launch.ready()
+            for step in range(len(launch.plan.steps)):
+                if step == main:
+                    events[2].record()
+                launch.run_step(step)
+                if step == main:
+                    events[3].record()
+            torch.cuda.synchronize()
+            times[index][0].append(events[0].elapsed_time(events[1]))
+            times[index][1].append(events[2].elapsed_time(events[3]))
+    return [(statistics.median(whole), statistics.median(alone)) for whole, alone in times]
 
 
 def region(kernel: Kernel) -> bytes:
@@ -68,47 +81,62 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     workers, failed = torch.cuda.get_device_properties(0).multi_processor_count, False
-    prices = []
+    prices, rows = [], []
+    if arguments.out:
+        arguments.out.mkdir(parents=True, exist_ok=True)
     for mask, kind in KINDS.items():
         for case in problems([ROWS], [128, 64], [mask]):
             name = f"{mask}-{case.head_dim}"
             text = program([{"rows": ROWS, "batch": case.batch, "heads": case.heads, "head_dim": case.head_dim, "mask": mask}])
             options = f"kind={kind} workers={workers}"
-            kernels = [Kernel.compile(text, options), Kernel.compile(text, f"{options} trace=true trace-records={RECORDS}")]
+            named = {"plain": Kernel.compile(text, options), "plain again": Kernel.compile(text, options)}
+            named |= {level: Kernel.compile(text, f"{options} trace={level} trace-records={RECORDS}") for level in LEVELS}
             tensors = {key: tensor.detach() for key, tensor in make_tensors(case, {})[0].items()}
-            found = []
-            for kernel in kernels:
+            found = {}
+            for key, kernel in named.items():
                 poison(tensors)
                 kernel.backward(**tensors, scale=case.scale)
-                found.append({output: tensors[output].clone() for output in OUTPUTS})
-            wrong = [output for output in OUTPUTS if not torch.equal(*(one[output].view(torch.int16) for one in found))]
-            plain, traced = milliseconds(kernels, tensors, case.scale)
-            lanes, order = trace.decode(region(kernels[1]), kernels[1].manifest), report(text, kind, workers, "json")["schedules"][0]
-            try:
-                trace.check(lanes, order)
-                said = "records are the order"
-            except ValueError as error:
-                said, failed = f"FAILED: {error}", True
-            failed |= bool(wrong)
-            bits = f"FAILED: other bits in {', '.join(wrong)}" if wrong else "the same bits"
-            print(f"{name}: {bits}, {said}; {plain:.3f} ms plain, {traced:.3f} ms traced: {traced / plain:.3f}", flush=True)
-            print(trace.table(lanes), flush=True)
-            predicted = report(text, kind, workers, "trace")
-            print("\n".join(trace.differences(lanes, order, predicted)), flush=True)
-            main = (max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)) / 1e6  # times are those of all entries
-            prices.append(trace_prices.find(lanes, order, main * plain / traced))
-            print(prices[-1], flush=True)
-            found_map = heat.of_trace(lanes, order, f"{name}, {kind}, traced")
-            print(f"stragglers: {found_map.stragglers or 'none'}", flush=True)
-            if arguments.out:
-                arguments.out.mkdir(parents=True, exist_ok=True)
-                path = arguments.out / f"trace-{name}.json"
-                trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 1, order), predicted)
-                for ending in (".svg", ".json"):
-                    heat.save(arguments.out / f"heat-{name}{ending}", found_map)
-                print(f"{path}: {path.stat().st_size} bytes", flush=True)
+                found[key] = {output: tensors[output].clone() for output in OUTPUTS}
+            times = dict(zip(named, milliseconds(list(named.values()), tensors, case.scale)))
+            order, predicted = report(text, kind, workers, "json")["schedules"][0], report(text, kind, workers, "trace")
+            for key, kernel in named.items():
+                wrong = [output for output in OUTPUTS if not torch.equal(*(found[one][output].view(torch.int16) for one in ("plain", key)))]
+                said = f"FAILED: other bits in {', '.join(wrong)}" if wrong else "the same bits"
+                lanes = []
+                if key in LEVELS:
+                    lanes = trace.decode(region(kernel), kernel.manifest)
+                    try:
+                        trace.check(lanes, order)
+                        said += ", records are the order"
+                    except ValueError as error:
+                        said, wrong = f"FAILED: {error}", [str(error)]
+                failed |= bool(wrong)
+                whole, alone = (mine / plain for mine, plain in zip(times[key], times["plain"]))
+                rows.append({"case": name, "trace": key, "ms": times[key][0], "main_ms": times[key][1], "ratio": whole, "main_ratio": alone,
+                             "records": sum(len(lane.spans) for lane in lanes), "failed": bool(wrong)})
+                print(f"{name}, {key}: {said}; {times[key][0]:.3f} ms, {whole:.3f} of the plain one's; main entry {times[key][1]:.3f} ms, {alone:.3f}", flush=True)
+                if key in LEVELS and arguments.out:
+                    path = arguments.out / f"trace-{name}-{key}.json"
+                    trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 1, order), predicted)
+                if key == "items":
+                    continue
+                if key in LEVELS:
+                    found_map = heat.of_trace(lanes, order, f"{name}, {kind}, trace={key}")
+                    print(f"stragglers: {found_map.stragglers or 'none'}", flush=True)
+                    print("\n".join(trace.differences(lanes, order, predicted)), flush=True)
+                    if arguments.out:
+                        for ending in (".svg", ".json"):
+                            heat.save(arguments.out / f"heat-{name}-{key}{ending}", found_map)
+                if key == "all":
+                    print(trace.table(lanes), flush=True)
+                    prices.append(trace_prices.find(lanes, order, times["plain"][1]))
+                    print(prices[-1], flush=True)
+    print(f"\n{'':<12}" + "".join(f"{key:>14}" for key in ("plain again", *LEVELS)))
+    for name in dict.fromkeys(row["case"] for row in rows):
+        print(f"{name:<12}" + "".join(f"{row['main_ratio']:>14.3f}" for row in rows if row["case"] == name and row["trace"] != "plain"))
     if arguments.out:
         (arguments.out / "costs.json").write_text(file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)), encoding="utf-8")
+        (arguments.out / "trace.json").write_text(json.dumps({"device": torch.cuda.get_device_name(), "rounds": ROUNDS, "rows": rows}, indent=1), encoding="utf-8")
     return int(failed)
 
 

@@ -34,6 +34,27 @@ def compiled(program: Path, name: str, options: str) -> Kernel:
     return Kernel(arguments.tmp / f"{name}.json")
 
 
+def coarse(level: str, events: set[str], head_dim: int = 64, kind: str = "kind=symmetric-shift workers=2") -> None:
+    """A level with fewer records: the same bits, these events, and the order as far as they say it."""
+    program = arguments.tmp / f"{level}.mlir"
+    text = (arguments.root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
+    program.write_text(text.replace("x128xbf16", f"x{head_dim}xbf16"), encoding="utf-8")
+    order = json.loads(dash_opt(str(program), "--dash-tile", f"--dash-apply-schedule={kind} sizes={PROBLEM}",
+                                "--dash-report-schedule=format=json"))["schedules"][0]
+    kernels = [compiled(program, f"{level}-plain", kind), compiled(program, level, f"{kind} trace={level} trace-records=100")]
+    found = []
+    for kernel in kernels:
+        inputs = Inputs(kernel.manifest, Problem.parse(PROBLEM), seed=1)
+        found.append(kernel.run(inputs.tensors, inputs.sizes, inputs.scale, seed=0))
+    assert all((values == found[1][tensor]).all() for tensor, values in found[0].items()), level
+    lanes = trace.decode(kernels[1].trace, kernels[1].manifest)
+    assert kernels[1].manifest["trace"]["level"] == level and not any(lane.lost for lane in lanes)
+    trace.check(lanes, order)
+    assert {span.event for lane in lanes for span in lane.spans} == events, level
+    items = [len(trace.Tasks(order).items.get(worker, [])) for worker in (0, 1)]
+    assert all(sum(span.event == "item" for span in lane.spans) == items[lane.worker] for lane in lanes), level
+
+
 def refuses(what: str, run) -> None:
     try:
         run()
@@ -50,7 +71,7 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
     order = json.loads(dash_opt(str(program), "--dash-tile", f"--dash-apply-schedule={kind} sizes={PROBLEM}",
                                 "--dash-report-schedule=format=json"))["schedules"][0]
     name = f"{mask}{head_dim}"
-    kernels = [compiled(program, name, kind), compiled(program, f"{name}-traced", f"{kind} trace=true trace-records=600")]
+    kernels = [compiled(program, name, kind), compiled(program, f"{name}-traced", f"{kind} trace=all trace-records=600")]
     for seed in (0, 1):
         found = []
         for kernel in kernels:
@@ -70,6 +91,8 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
     return kernels[1], order
 
 
+coarse("items", {"item"})
+coarse("turns", {"item", "turn", "given"})
 kernel, order = compare(128, "causal", "kind=symmetric-shift workers=2")
 compare(64, "full", "kind=ascending workers=2")
 data, manifest = kernel.trace, kernel.manifest
@@ -89,6 +112,8 @@ refuses("worker 0, lane 'load-q': expected a record of its beginning, found zero
 refuses("worker 0, lane 'load-q': has begun and not ended", lambda: trace.decode(data[:16] + bytes(16) + data[32:], manifest))
 refuses("worker 0, lane 'load-q', record 2: expected an event and a name", lambda: trace.decode(data[:40] + b"\xc8" + data[41:], manifest))
 refuses("workers: expected a number of workers, or 0 for all, found -1", lambda: trace.of_workers(lanes, -1))
+refuses("worker 0, lane 'load-q', record 3: expected an event of a trace of level 'items', found 'slot_empty'",
+        lambda: trace.decode(data, {**manifest, "trace": {**manifest["trace"], "level": "items"}}))
 refuses("expected a kernel with a trace, found none", lambda: trace.decode(data, {"name": "plain"}))
 
 # The file has both, with the same tracks; the command prints the table.
@@ -120,7 +145,7 @@ done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "predicted.json"
 assert done.returncode == 2 and "dash_attn.trace: error: the region 'trace' has" in done.stderr, done
 
 # Lanes that are full lose the last records, say how many, and write nothing outside: the emulator would say so.
-small = compiled(arguments.tmp / "causal128.mlir", "small", "kind=symmetric-shift workers=2 trace=true trace-records=20")
+small = compiled(arguments.tmp / "causal128.mlir", "small", "kind=symmetric-shift workers=2 trace=all trace-records=20")
 inputs = Inputs(small.manifest, Problem.parse(PROBLEM), seed=1)
 small.run(inputs.tensors, inputs.sizes, inputs.scale, 0)
 full = trace.decode(small.trace, small.manifest)

@@ -484,6 +484,18 @@ func.func @begins_with_a_number(%n: index) {
 
 // -----
 
+func.func @ends_with_two_numbers(%n: index) {
+  dash.workers trace(100) {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.trace' op 'end' is of nothing, and has no time before and at most the number of items}}
+      %t = dash.trace end numbers(%n, %n)
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @traces_nowhere() {
   dash.workers {
     dash.role "compute" consumer warps(4) {

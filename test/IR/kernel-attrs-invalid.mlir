@@ -182,7 +182,7 @@
 // -----
 
 // expected-error @below {{a lane of a trace has from 3 to 16777216 records, got 2}}
-#trace = #dash.trace<records = 2, lanes = ["load"]>
+#trace = #dash.trace<level = all, records = 2, lanes = ["load"]>
 
 // -----
 

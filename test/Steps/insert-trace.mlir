@@ -1,6 +1,36 @@
 // What roles wait for and do, between a clock and a record; what stands behind a record begins where it ended.
 // RUN: dash-opt %s --dash-insert-trace=records=100 | FileCheck %s
 // RUN: dash-opt %s --dash-insert-trace=records=100 --dash-split-warpgroups --dash-verify-waits -o /dev/null
+// RUN: dash-opt %s --dash-insert-trace=level=turns | FileCheck %s --check-prefix=TURNS --implicit-check-not="trace slot" \
+// RUN:   --implicit-check-not=issue --implicit-check-not="trace products" --implicit-check-not=elementwise
+// RUN: dash-opt %s --dash-insert-trace=level=items | FileCheck %s --check-prefix=ITEMS --implicit-check-not=since
+// RUN: dash-opt %s --dash-insert-trace=level=none | FileCheck %s --check-prefix=NONE --implicit-check-not=dash.trace --implicit-check-not="trace("
+// RUN: not dash-opt %s --dash-insert-trace=level=some 2>&1 | FileCheck %s --check-prefix=WORDS
+// WORDS: expected one of none, items, turns, all, found 'some'
+
+// A lane with nothing but items is told how many there are, and counts nothing.
+// TURNS:      dash.workers trace(16384)
+// TURNS:      dash.role "load-q"
+// TURNS-NEXT: dash.trace begin
+// TURNS:      %[[COUNT:.*]] = dash.num_items
+// TURNS:      dash.trace item numbers(
+// TURNS:      dash.trace end numbers(%[[COUNT]])
+// TURNS:      dash.acquire_turn
+// TURNS-NEXT: dash.trace turn since(%{{.*}}) numbers(%{{.*}}, %{{.*}})
+// TURNS:      dash.release_turn
+// TURNS-NEXT: dash.trace given since(
+// TURNS:      dash.trace end{{$}}
+// TURNS:      dash.role "compute"
+// TURNS-NEXT: dash.trace begin
+// TURNS:      dash.trace end{{$}}
+// ITEMS:      dash.trace item numbers(
+// ITEMS:      dash.trace end numbers(
+// ITEMS:      dash.role "reduce"
+// ITEMS-NEXT: dash.trace begin
+// ITEMS:      dash.release_turn
+// ITEMS-NOT:  dash.trace given
+// ITEMS:      dash.trace end
+// NONE:       dash.workers {
 
 !Q = !dash.channel<tensor<64x128xbf16>>
 !DQ = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>

@@ -193,23 +193,31 @@ def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
   let genVerifyDecl = 1;
 }
 
+def TraceLevel : Dash_Words<"TraceLevel", "what a trace has records of", [
+  I32EnumAttrCase<"None", 0, "none">,   // nothing: no trace is kept
+  I32EnumAttrCase<"Items", 1, "items">, // where each role begins an item
+  I32EnumAttrCase<"Turns", 2, "turns">, // and which turns reducers take and give
+  I32EnumAttrCase<"All", 3, "all">]>;   // and what else roles wait for and do
+
 def TraceAttr : Dash_Attr<"Trace", "trace"> {
   let summary = "The records of kernels in the workspace region `trace`";
   let description = [{
-    A worker has `records` records of 16 bytes for each lane, lane after lane, worker after worker.
-    `lanes` are the writers of records. `names` are what records refer to by number: channels and
-    products.
+    `level` states the kinds of records. A worker has `records` records of 16 bytes for each
+    lane, lane after lane, worker after worker. `lanes` are the writers of records. `names` are what
+    records refer to by number: channels and products.
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `#dash.trace<records = 16384, lanes = ["load-q", "compute"], names = ["q"]>`.
+    **Example**: `#dash.trace<level = all, records = 16384, lanes = ["load-q", "compute"],
+    names = ["q"]>`.
     **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has from 1 to
     255 lanes, got 0`, and up to 255 names.
   }];
-  let parameters = (ins AttrParameter<"int64_t", "records that a lane has room for">:$records,
+  let parameters = (ins EnumParameter<TraceLevel>:$level,
+                        AttrParameter<"int64_t", "records that a lane has room for">:$records,
                         ArrayRefParameter<"::mlir::StringAttr", "the writers of records">:$lanes,
                         OptionalArrayRefParameter<"::mlir::StringAttr", "names that records refer to">:$names);
-  let assemblyFormat = "`<` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
+  let assemblyFormat = "`<` `level` `=` $level `,` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// A lane's first records state when it began and ended, and how many records it left; a

@@ -246,6 +246,9 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
     | `dash.wgmma_wait` | `products` of the last one it completes, with its slot's use |
     | ops on sums that follow each other | `elementwise` |
 
+    These are the records of `level=all`. `turns` keeps the records `turn` and `given` of reducers,
+    `items` none of the table, and `none` leaves no record at all.
+
     A run of products has a record `issue` after it. An item has one at its beginning, with its
     position in the list. A role begins with `begin` and ends with `end`. If another record directly
     precedes, with only arithmetic in between, its time is used.
@@ -261,6 +264,9 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
   let options = [
     Option<"records", "records", "int64_t", /*default=*/"16384",
            "Records of 16 bytes that each lane has room for; later ones are only counted">,
+    Option<"level", "level", "::mlir::dash::TraceLevel",
+           /*default=*/"::mlir::dash::TraceLevel::All", "Which records are kept",
+           [{::mlir::dash::traceLevelWords()}]>,
   ];
   let statistics = [Statistic<"numInserted", "num-inserted", "Number of records inserted">];
 }

@@ -90,11 +90,12 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<bool> delays{*this, "delays",
                       llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
-  Option<bool> trace{
+  Option<TraceLevel> trace{
       *this, "trace",
-      llvm::cl::desc("Leave records of what roles wait for and do, in a region of the "
-                     "workspace"),
-      llvm::cl::init(false)};
+      llvm::cl::desc(
+          "Leave records in a region of the workspace: none, of items, of turns too, or of "
+          "all that roles wait for and do"),
+      llvm::cl::init(TraceLevel::None), traceLevelWords()};
   Option<int64_t> traceRecords{*this, "trace-records",
                                llvm::cl::desc("Records that each lane of a trace has room for"),
                                llvm::cl::init(16384)};

@@ -105,10 +105,14 @@ def differences(lanes: Sequence[Lane], order: Mapping[str, Any], predicted: Mapp
     one beside the others. Raises ArgumentError."""
     steps = steps_of(order, predicted)
     found, expected = measured_times(lanes), predicted_times(lanes, order, steps)
+    traced = {lane.role for lane in lanes if any(span.event != "item" for span in lane.spans)}
+    if not any(span.event == "slot_full" for lane in lanes for span in lane.spans):  # no wait for a slot has a record: it is among what has none
+        for one in (*found.values(), *expected.values()):
+            one["other"] = one.get("other", 0.0) + one.pop("slots", 0.0)
     took = (max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)) / 1000
     makespan = max(step.added for step in steps.values())
     ranked: list[tuple[float, str, int | None]] = []
-    for role in ("compute", "reduce"):
+    for role in [role for role in ("compute", "reduce") if role in traced]:
         keys = [key for key in expected if key[1] == role and key in found]
         for column in WORDS:
             pairs = {key[0]: (found[key].get(column, 0.0), expected[key].get(column, 0.0)) for key in keys}

@@ -48,7 +48,7 @@ def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None
             steps += of_lane
             rest += more
     if not steps:
-        raise ArgumentError("prices of a trace: expected an item of two steps at least, found none; trace a longer problem")
+        raise ArgumentError("prices of a trace: expected an item of two steps at least, found none; trace a longer problem, with trace=all")
     compute = statistics.median(steps)
     adds, hops = _of_reducers(lanes, tasks)
     if not adds:

@@ -1,4 +1,4 @@
-"""Traces: spans of what roles did and waited for, out of the region `trace` of a kernel that was built with trace=true; whether they are the order,
+"""Traces: spans of what roles did and waited for, out of the region `trace` of a kernel that was built with one; whether they are the order,
 where time went, and their tracks."""
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 
 from ..support.files import write_text
 
+# Which events a trace of a level has, in its records.
+EVENTS = {"items": ("item",), "turns": ("item", "turn", "given")}
 RECORD, HEADS, WORKER_BITS, CLOCK = struct.Struct("<4I"), 2, 20, 1 << 32
 # What a span counts as in the table; the others are work that has no record.
 COLUMNS = {"products": "products", "issue": "products", "turn": "turns", "given": "adds", "slot_full": "slots", "slot_empty": "slots",
@@ -66,7 +68,7 @@ def decode(data: bytes, manifest: Mapping[str, Any]) -> list[Lane]:
     """The lanes of all workers. Raises ValueError, with the place, where the region is none, is cut, or was not written to its end."""
     trace = manifest.get("trace")
     if not trace:
-        raise ValueError(f"the manifest of {manifest.get('name')!r}: expected a kernel with a trace, found none; build it with trace=true")
+        raise ValueError(f"the manifest of {manifest.get('name')!r}: expected a kernel with a trace, found none; build it with trace=items, turns or all")
     lanes, room = trace["lanes"], trace["records"]
     worker_bytes = RECORD.size * room * len(lanes)
     if not data or len(data) % worker_bytes:
@@ -99,6 +101,9 @@ def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[
             if event >= len(trace["events"]) or of > len(trace["names"]):
                 raise ValueError(f"{one.place}, record {number}: expected an event and a name that the manifest has, found {event} and {of}: the region "
                                  "is cut, or of another kernel")
+            if trace["events"][event] not in EVENTS.get(trace.get("level"), trace["events"]):
+                raise ValueError(f"{one.place}, record {number}: expected an event of a trace of level '{trace['level']}', found '{trace['events'][event]}': the "
+                                 "region is of another kernel")
             behind = one.cycles(now, cycles)
             if behind - cycles >= CLOCK // 2:
                 raise ValueError(f"{one.place}, record {number}: its clock goes back: the region is cut, or of another kernel")
