@@ -53,7 +53,7 @@ typedef struct DashKernel {
  * copied.
  *
  * driver:   launches it. A driver whose `ptr` is NULL makes a kernel for plans that only state
- *           sizes.
+ *           sizes; `ptx` and `order` may both be empty then.
  * manifest: NAME.json. The files that it names are not read.
  * ptx:      NAME.ptx, which must have the manifest's sha256 and its entries.
  * order:    NAME.order, with the manifest's sha256, if the order is a table; otherwise empty.

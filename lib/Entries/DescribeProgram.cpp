@@ -235,9 +235,7 @@ private:
                                      : perRow + "*" + columns,
                                  128));
       regions.push_back(
-          region(turnsRegion(role), role.isKeyValue() ? perKvTile(4 * pieces) : perTile, 16,
-                 RegionBefore::Any,
-                 schedule.isOrdered() && !isKept ? RegionAfter::Zero : RegionAfter::Any));
+          region(turnsRegion(role), role.isKeyValue() ? perKvTile(4 * pieces) : perTile, 16));
     };
     auto addSumsOf = [&](bool isKeyValue) {
       for (auto [role, type] : tensors)

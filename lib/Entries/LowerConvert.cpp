@@ -175,15 +175,12 @@ private:
   }
 
   /// Waits until the last turn of the block's chain, or the entry before the main kernel, signals
-  /// that the sum is complete. One thread acquires the signal for all, and resets the counter for
-  /// the next launch. So it never reads a signal of another launch.
+  /// that the sum is complete. One thread acquires the signal for all. It is never that of another
+  /// launch: the entry before the main kernel has begun the counter anew.
   void waitForSum(const Rounded &one, Value index) {
     Value counter =
         b.offset(b.parameter("workspace." + turnsRegion(one.tensor)), b.mul(b.toI64(index), 4));
-    b.ifThen(b.equal(thread, 0), [&] {
-      hopper::waitAcquire(b, counter, b.i32(sumIsComplete));
-      hopper::storeRelaxed(b, counter, b.i32(0));
-    });
+    b.ifThen(b.equal(thread, 0), [&] { hopper::waitAcquire(b, counter, b.i32(sumIsComplete)); });
     b.syncBlock();
   }
 

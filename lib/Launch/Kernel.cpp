@@ -34,6 +34,14 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
   Manifest &manifest = kernel->manifest;
   if (Outcome wrong = readManifest(manifestText, manifest))
     return wrong;
+  // A manifest alone says sizes and regions, for dumps that are looked at where nothing else is.
+  bool isAlone = !driver && ptx.empty() && order.empty() && !cubin;
+  if (isAlone) {
+    kernel->manifestText = manifestText.str();
+    kernel->ptx = std::make_shared<const std::string>();
+    result = std::move(kernel);
+    return std::nullopt;
+  }
   if (Outcome wrong = checkHash(ptx, manifest.ptxSha256, "PTX"))
     return wrong;
   if (Outcome wrong = checkEntries(ptx, manifest))

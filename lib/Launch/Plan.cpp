@@ -33,27 +33,26 @@ Outcome Plan::create(std::shared_ptr<Kernel> kernel, int device, ArrayRef<DashSi
   auto plan = std::make_unique<Plan>();
   plan->kernel = std::move(kernel);
   const Manifest &manifest = plan->kernel->getManifest();
-  Values values;
-  if (Outcome wrong = plan->bindSizes(sizes, values))
+  if (Outcome wrong = plan->bindSizes(sizes))
     return wrong;
-  if (Outcome wrong = manifest.derive(values))
+  if (Outcome wrong = manifest.derive(plan->values))
     return wrong;
   plan->isEmpty = true;
-  if (Outcome wrong = evaluateShapes(manifest, values, plan->shapes))
+  if (Outcome wrong = evaluateShapes(manifest, plan->values, plan->shapes))
     return wrong;
   for (auto [spec, shape] : zip_equal(manifest.tensors, plan->shapes))
     plan->isEmpty &=
         !spec.isWritten || is_contained(ArrayRef(shape).take_front(spec.shape.size()), 0);
   if (!plan->isEmpty) {
-    if (Outcome wrong = plan->checkLimits(values))
+    if (Outcome wrong = plan->checkLimits())
       return wrong;
-    if (Outcome wrong = plan->placeRegions(values))
+    if (Outcome wrong = plan->placeRegions())
       return wrong;
     if (plan->kernel->getDriver())
       if (Outcome wrong = plan->kernel->load(device, plan->loaded, warning))
         return wrong;
     for (const Entry &entry : manifest.entries)
-      if (Outcome wrong = plan->addStep(entry, values))
+      if (Outcome wrong = plan->addStep(entry))
         return wrong;
   }
   result = std::move(plan);
@@ -126,7 +125,7 @@ Outcome mlir::dash::launch::findSizes(const Manifest &manifest, ArrayRef<DashTen
   return std::nullopt;
 }
 
-Outcome Plan::bindSizes(ArrayRef<DashSize> sizes, Values &values) {
+Outcome Plan::bindSizes(ArrayRef<DashSize> sizes) {
   const Manifest &manifest = kernel->getManifest();
   for (const DashSize &given : sizes) {
     StringRef name = toStringRef(given.name);
@@ -148,10 +147,10 @@ Outcome Plan::bindSizes(ArrayRef<DashSize> sizes, Values &values) {
   return std::nullopt;
 }
 
-Outcome Plan::checkLimits(Values &values) const {
+Outcome Plan::checkLimits() const {
   const Manifest &manifest = kernel->getManifest();
   for (const Size &size : manifest.sizes)
-    if (int64_t value = values[size.name]; value < size.minimum || value > size.maximum)
+    if (int64_t value = values.lookup(size.name); value < size.minimum || value > size.maximum)
       return refuseSize(manifest, size, value);
   for (const Constraint &constraint : manifest.constraints) {
     int64_t value = 0;
@@ -162,14 +161,14 @@ Outcome Plan::checkLimits(Values &values) const {
     std::vector<std::string> names = constraint.expression.getNames();
     llvm::sort(names);
     for (std::string &name : names)
-      name += " = " + std::to_string(values[name]);
+      name += " = " + std::to_string(values.lookup(name));
     return fail(DASH_INVALID_ARGUMENT, constraint.message + "; found " + join(names, ", "));
   }
   return std::nullopt;
 }
 
 /// Regions follow each other in two blocks: the order's and the workspace.
-Outcome Plan::placeRegions(const Values &values) {
+Outcome Plan::placeRegions() {
   for (const Region &region : kernel->getManifest().workspace) {
     int64_t bytes = 0;
     if (Outcome wrong = region.bytes.evaluate(values, bytes))
@@ -191,7 +190,7 @@ Outcome Plan::placeRegions(const Values &values) {
   return std::nullopt;
 }
 
-Outcome Plan::addStep(const Entry &entry, const Values &values) {
+Outcome Plan::addStep(const Entry &entry) {
   size_t index = &entry - kernel->getManifest().entries.data();
   Step step{&entry, loaded ? loaded->functions[index] : nullptr, {}, {}};
   uint64_t blocks = 1;
@@ -214,7 +213,7 @@ Outcome Plan::addStep(const Entry &entry, const Values &values) {
         return fail(DASH_INVALID_MANIFEST,
                     "expected at most " + Twine(mostSlots) + " different parameters");
       Source source{Source::Value, 0, 0};
-      if (Outcome wrong = findSource(parameter.name, values, source))
+      if (Outcome wrong = findSource(parameter.name, source))
         return wrong;
       slotNames.push_back(parameter.name);
       sources.push_back(source);
@@ -243,7 +242,7 @@ Outcome Plan::checkCapacity(const Entry &entry, size_t index, uint64_t blocks) c
                   " multiprocessors; compile it with workers=" + Twine(resident));
 }
 
-Outcome Plan::findSource(StringRef name, const Values &values, Source &source) const {
+Outcome Plan::findSource(StringRef name, Source &source) const {
   const Manifest &manifest = kernel->getManifest();
   if (name == "scale") {
     source = {Source::Scale, 0, 0};

@@ -390,6 +390,7 @@ Outcome readManifest(StringRef text, Manifest &manifest) {
   manifest.workers = program.getNumber("workers", 1, maxWorkers);
   manifest.width = program.getNumber("width", 1, maxWorkers);
   manifest.minWorkers = program.getNumber("min_workers", 1, maxWorkers);
+  manifest.isDeterministic = program.getBool("deterministic");
   manifest.tensors = root.getObjects("tensors", 1, readTensor);
   readSizes(root.getObject("sizes"), manifest);
   StringSet<> numbers;

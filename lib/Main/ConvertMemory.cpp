@@ -168,7 +168,7 @@ struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
           if (op.getTells())
             hopper::storeRelease(b, at, b.i32(sumIsComplete));
           else
-            hopper::storeRelaxed(b, at, b.i32(0));
+            hopper::storeRelaxed(b, at, b.i32(sumIsComplete));
           return SmallVector<Value>{};
         });
     rewriter.eraseOp(op);

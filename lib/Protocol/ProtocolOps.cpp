@@ -245,7 +245,7 @@ ProtocolRun::Outcome ProtocolRun::releaseTurn(Process &process, const Instructio
     return Outcome::Wrong;
   }
   Counter &counter = counters[tile];
-  counter.value = process.registers[instruction.in.front()] ? 0 : counter.value + 1;
+  counter.value = process.registers[instruction.in.front()] ? allTurnsGiven : counter.value + 1;
   counter.clock = process.clock;
   process.turn.reset();
   ++process.clock[number];

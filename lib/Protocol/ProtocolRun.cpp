@@ -277,8 +277,9 @@ LogicalResult ProtocolRun::checkEnd() {
       return handover.given.op->emitError(
           "gives the tensor core to a warpgroup that never takes it");
   for (auto &[tile, counter] : counters)
-    if (counter.value != 0)
+    if (counter.value != allTurnsGiven)
       return workers.emitError() << "the counter of a tile is " << counter.value
-                                 << " where all roles end, and must be 0 for the next launch";
+                                 << " where all roles end, and must be " << allTurnsGiven
+                                 << ": no turn was given as the chain's last";
   return success();
 }

@@ -78,6 +78,8 @@ private:
     Clock clock;
     bool isGiven = false;
   };
+  /// What a chain's last turn leaves.
+  static constexpr int64_t allTurnsGiven = -1;
   struct Counter {
     int64_t value = 0;
     Clock clock;

@@ -5,12 +5,13 @@
 
 #include "order.pml"
 
+#define ALL_GIVEN 255 /* behind a chain's last turn: -1 in the kernel */
 byte next[WORKERS * WARPS], counter[TILES], sums[TILES];
 bit holds[WORKERS * WARPS];
 bit started[WORKERS];
 byte begun, ended, running[WORKERS], ticket, launch;
 hidden byte k;
-hidden byte turn_given_out_of_order, chain_incomplete, counter_not_reset, index_drawn_twice, tickets_not_reset;
+hidden byte turn_given_out_of_order, chain_incomplete, last_turn_not_marked, index_drawn_twice, tickets_not_reset;
 #define AT(v) (WARPS * worker + (v))
 #define RUNS (mine == launch && started[worker])
 #define STEP (first_step[worker] + next[AT(w)])
@@ -66,7 +67,7 @@ proctype warp(byte worker; byte w) {
       k = tile_of[STEP];
       assert(sums[k] == turn_of[STEP] || turn_given_out_of_order);
       sums[k]++;
-      counter[k] = (sums[k] == length_of[k] -> 0 : counter[k] + 1);
+      counter[k] = (sums[k] == length_of[k] -> ALL_GIVEN : counter[k] + 1);
       holds[AT(w)] = 0;
       next[AT(w)] = next[AT(w)] + WARPS
     }
@@ -80,8 +81,8 @@ proctype warp(byte worker; byte w) {
   od
 }
 
-/* After a launch, all chains are complete, and the next launch finds the same counters and tickets
-   as this one. */
+/* After a launch, all chains are complete and marked so, and tickets are as before. The entry before
+   the next launch begins the counters anew. */
 proctype launches() {
   do
   :: d_step {
@@ -90,7 +91,8 @@ proctype launches() {
       do
       :: k < TILES ->
         assert(sums[k] == length_of[k] || chain_incomplete);
-        assert(counter[k] == 0 || counter_not_reset);
+        assert(counter[k] == ALL_GIVEN || last_turn_not_marked);
+        counter[k] = 0;
         sums[k] = 0;
         k++
       :: else -> break

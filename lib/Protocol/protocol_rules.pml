@@ -11,7 +11,7 @@
 hidden byte more_arrivals_than_expected, read_before_full, overwritten_before_empty, copied_twice_at_once, negative_use,
   read_outside_of_list, turn_of_another_step, add_without_its_turn, store_over_sums_or_add_to_none, add_before_sums,
   turn_given_before_sums, turn_given_untaken, tensor_core_given_twice, stuck_before_its_turn, stuck_in_its_turn,
-  unlike_reduced_worker, ends_under_way, slot_not_empty_at_end, tensor_core_never_taken, chain_incomplete, counter_not_reset;
+  unlike_reduced_worker, ends_under_way, slot_not_empty_at_end, tensor_core_never_taken, chain_incomplete, last_turn_not_marked;
 
 #ifndef SEQUENCES
 #define SEQUENCES 1
@@ -55,6 +55,7 @@ hidden byte arrivals[2 * SLOTS];
 
 bit given[WARPGROUPS]; /* the tensor core */
 
+#define ALL_GIVEN 255 /* behind a chain's last turn: -1 in the kernel */
 byte counter[TILES];
 byte landed[TILES];  /* contributions in memory */
 byte finished;
@@ -273,7 +274,7 @@ inline give(w, sum, sequence, head, tile, last) {
   assert(found_last == last || chain_incomplete);
   assert(landed[place] == found_turn + 1 || turn_given_before_sums);
   landed[place] = landed[place] + (found_end && BEHIND(place));
-  counter[place] = (found_end -> 0 : counter[place] + 1);
+  counter[place] = (found_end -> ALL_GIVEN : counter[place] + 1);
   holds[w] = 0;
   next[w] = next[w] + WARPS
 }
@@ -324,13 +325,13 @@ inline done() {
     k = 0;
     do
     :: k < TILES ->
-      assert(counter[k] == 0 || counter_not_reset);
       n = 0;
       i = 0;
       do
       :: i < ITEMS -> n = n + (ADDS(i, k)); i++
       :: else -> break
       od;
+      assert(!TAKES_TURNS || counter[k] == (n -> ALL_GIVEN : 0) || last_turn_not_marked);
       assert(!TAKES_TURNS || landed[k] == (n -> 2 * n - 1 + BEFORE(k) + BEHIND(k) : 0) || chain_incomplete);
       k++
     :: else -> break

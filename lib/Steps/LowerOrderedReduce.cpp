@@ -7,8 +7,7 @@
 //   2. a proxy fence, then the add; the first turn stores, so nothing needs to be zero before;
 //   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn.
 //      Completion brings its own proxy fence, so none follows it;
-//   4. the counter goes up (release); the last turn resets it to 0, or signals that the sum is
-//      complete.
+//   4. the counter goes up (release); the last turn leaves -1: the sum is complete.
 //
 // A warp never waits for a turn while its own add is unreleased: that could form a cycle that no
 // verifier of schedules sees. So each warp finishes one tile before the next.

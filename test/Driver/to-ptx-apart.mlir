@@ -24,7 +24,7 @@
 // ALL:       {"name":"contributions","bytes":"batch*heads*q_tiles*kv_tiles*32768","alignment":128,"initial":"any","after":"any"},
 // PARTS:     {"name":"dq_sum",
 // ALL:       {"name":"turns","bytes":"4*batch*heads*q_tiles","alignment":16,"initial":"any","after":"any"},
-// PARTS:     {"name":"turns","bytes":"4*batch*heads*q_tiles","alignment":16,"initial":"any","after":"zero"},
+// PARTS:     {"name":"turns","bytes":"4*batch*heads*q_tiles","alignment":16,"initial":"any","after":"any"},
 // MANIFEST:  {"name":"dk_contributions","bytes":"batch*kv_heads*kv_tiles*262144","alignment":128,"initial":"any","after":"any"},
 // MANIFEST:  {"name":"dk_turns","bytes":"batch*kv_heads*kv_tiles*8","alignment":16,"initial":"any","after":"any"},
 // MANIFEST:  {"name":"dv_contributions",

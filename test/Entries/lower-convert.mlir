@@ -216,7 +216,6 @@ gpu.module @apart_kernels attributes {dash.program = #dash.program<"apart"
 // CHECK:        %[[COUNTER:.+]] = llvm.getelementptr %[[COUNTERS]]
 // CHECK:        scf.if %{{.+}} {
 // CHECK:          llvm.inline_asm {{.*}}ld.acquire.gpu.global.b32 {{.*}} %[[COUNTER]], %c-1_i32
-// CHECK:          llvm.store %c0_i32{{.*}}, %[[COUNTER]] atomic syncscope("device") monotonic
 // CHECK:        nvvm.barrier
 // CHECK-COUNT-8: "ld.global.L1::no_allocate.v4.b32
 // CHECK-NOT:    "ld.global

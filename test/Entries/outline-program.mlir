@@ -16,7 +16,7 @@
 // FORMULAS-SAME: derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">, <name = "kv_tiles", expression = "ceildiv(kv_rows, 128)">]
 // FORMULAS-SAME: tensors[<#q, shape["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>, {{.+}}, <#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>, {{.+}}, <#dv, shape["batch", "kv_heads", "kv_rows", "128"], alignment = 16, stride_multiple = 8>]
 // FORMULAS-SAME: maps[<#q, rows = 64, panels = 2>, <#k, rows = 128, panels = 2>, <#v, rows = 128, panels = 2>, <#do, rows = 64, panels = 2>, <#dk, rows = 64, panels = 1>, <#dv, rows = 64, panels = 1>]
-// FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = any, after = zero>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
+// FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = any, after = any>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
 // FORMULAS-SAME: order <entry = "attention_bwd_order">>} {
 
 // More parts than query heads are runs of q tiles, also at other sizes.

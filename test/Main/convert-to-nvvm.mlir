@@ -143,7 +143,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
 // CHECK:           scf.if
 // CHECK:             red.release.gpu
 // CHECK:           } else {
-// CHECK:             llvm.store %c0_i32{{.*}} atomic syncscope("device") monotonic
+// CHECK:             llvm.store %c-1_i32{{.*}} atomic syncscope("device") monotonic
 //               Whoever waits for the sum acquires what tells that it is complete.
 // CHECK:             red.release.gpu
 // CHECK:             llvm.store %c-1_i32{{.*}} atomic syncscope("device") release

@@ -11,7 +11,7 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
 // REDEFINE: %{order} = kind=unordered workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
-// Nor does anybody tell where nobody rounds: counters would not be set back.
+// Nor does anybody tell where nobody rounds: nobody would read it.
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles | grep -v dash.convert | dash-opt --dash-overlap-rounding | FileCheck %s --check-prefix=NONE
 // NONE-LABEL: func.func @attention_bwd

@@ -84,10 +84,10 @@ func.func @turn_not_acquired(%dq: memref<?x?x?x64xf32>) {
 
 // -----
 
-// The counter stays up.
+// No turn is given as the last one.
 func.func @counter_stays(%dq: memref<?x?x?x64xf32>) {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{the counter of a tile is 1 where all roles end, and must be 0 for the next launch}}
+  // expected-error @below {{the counter of a tile is 1 where all roles end, and must be -1: no turn was given as the chain's last}}
   dash.workers {
     dash.role "reduce" reducer warps(1) {
       dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : memref<?x?x?x64xf32>

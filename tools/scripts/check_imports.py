@@ -21,6 +21,7 @@ ROOMS = {
     # It measures `attention` of the package itself.
     "measure": ("support", "kernel", "reference", PACKAGE),
     "compare": ("support", "kernel", "measure", "reference"),
+    "hang": ("support", "kernel", "measure"),
     "jax": ("support", "kernel"),
     "torch": ("support", "kernel", "compare", "heat"),
     "distributed": ("support", "kernel", "torch"),

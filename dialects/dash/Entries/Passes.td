@@ -216,7 +216,7 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
 
     A sum that `waits` is rounded when the last turn of its chain has signalled completion, so the
     entry `overlaps` the main kernel. One thread of a block acquires the tile's counter until it is
-    -1, resets it to 0, and meets the others. The last block ends when the main kernel has ended
+    -1, and meets the others. The last block ends when the main kernel has ended
     (`griddepcontrol.wait`), so that work after the entry finds dK and dV too.
 
     For a `dash.sink_gradient`, which is replaced too, `NAME_convert` adds the runs that

@@ -394,9 +394,10 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     Arg<UnitAttr, "the last turn tells that the sum is complete">:$tells)> {
   let summary = "Give a tile's next turn on";
   let description = [{
-    `red.release.gpu` adds 1 to the counter; after the chain's last turn a relaxed store sets it back to 0, so that every
-    launch finds counters as the last one did. With `tells`, `st.release.gpu` sets it to -1 there: who acquires that sees the complete sum,
-    and sets the counter back.
+    `red.release.gpu` adds 1 to the counter. The chain's last turn sets it to -1 instead, by a
+    relaxed store, so that a complete chain differs from one that has not begun. With `tells`, that
+    store is `st.release.gpu`: a thread that acquires it sees the complete sum. `NAME_prepare` of the
+    next launch begins the counter anew.
 
     **Preconditions**: the thread's add is complete (not only read), and fenced.
     **Postconditions**: the acquire of the next turn sees the sum.
@@ -536,7 +537,8 @@ def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[Mem
     One thread stores: the only one of a role in a warp, or the first of a warpgroup. A lane's
     records follow each other until its part of the region is full; later ones are counted but not
     stored. `begin` and `end` are a lane's first and last, and also record the time that all
-    multiprocessors share.
+    multiprocessors share. An `end` with a number ends a lane of one record an item, and the number
+    is that of the items. Such a lane keeps no count: the item gives the address of its record.
 
     **Preconditions**: the workers have a `trace`; `begin` precedes all other records of the role,
     and `end` follows them.
@@ -544,8 +546,8 @@ def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[Mem
     **Example**: `%then = dash.trace slot_full of("q") since(%now) numbers(%use)`, as in
     test/Steps/insert-trace.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`; `has room for 2 numbers,
-    got 3`; `'begin' is of nothing, and has no time before and no numbers`, and so for `end`; `its
-    workers keep no trace: they have no number of records`.
+    got 3`; `'begin' is of nothing, and has no time before and no numbers`; `'end'
+    is of nothing, and has no time before and at most the number of items`; `its workers keep no trace: they have no number of records`.
   }];
   let arguments = (ins
     Arg<TraceEventAttr, "what happened">:$event,

@@ -63,8 +63,8 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
     - an add has its tile's turn, the first turn of a chain stores, and a turn is passed on when the
       add is complete; a reducer adds each slot once before it releases it;
     - a result leaves whole: each of its pieces, once, from every warpgroup, and dV as often as dK;
-    - at the end of all roles, slots are empty, copies are complete (not only read), and counters
-      have their initial values.
+    - at the end of all roles, slots are empty, copies are complete (not only read), and each
+      counter states that all turns are given.
 
     The check does not ask which of two accesses comes first in a run, but whether barriers and
     turns order them. So one run of a list stands for all speeds of the roles.

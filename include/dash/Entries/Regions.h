@@ -25,7 +25,8 @@ std::string sinkRegionBytes(int64_t qTile);
 /// Runs of rows in a q tile.
 inline int64_t sinkRuns(int64_t qTile) { return qTile / SinkGradientOp::rowsOfRun; }
 
-/// The value of a tile's counter once its sum is complete, if an entry waits for that.
+/// The value of a tile's counter once all turns of its chain are given, until the next launch. A 0
+/// would not tell a complete chain from one that has not begun, so hangs could not be explained.
 constexpr int64_t sumIsComplete = -1;
 
 } // namespace mlir::dash

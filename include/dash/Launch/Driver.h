@@ -58,6 +58,12 @@ struct LaunchConfig {
     (uint64_t address, unsigned char byte, size_t size, void *stream))                             \
   F(copyToDeviceAsync, "cuMemcpyHtoDAsync_v2",                                                     \
     (uint64_t address, const void *data, size_t size, void *stream))                               \
+  F(copyFromDeviceAsync, "cuMemcpyDtoHAsync_v2",                                                   \
+    (void *data, uint64_t address, size_t size, void *stream))                                     \
+  F(streamCreate, "cuStreamCreate", (void **stream, unsigned flags))                               \
+  F(streamSynchronize, "cuStreamSynchronize", (void *stream))                                      \
+  F(streamDestroy, "cuStreamDestroy_v2", (void *stream))                                           \
+  F(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *mode))                         \
   F(pointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t address))  \
   F(streamIsCapturing, "cuStreamIsCapturing", (void *stream, int *status))                         \
   F(streamGetCtx, "cuStreamGetCtx", (void *stream, void **context))                                \

@@ -69,6 +69,7 @@ struct Entry {
 struct Manifest {
   std::string name, ptxFile, ptxSha256, target, certificate;
   int64_t headDim, workers, width, minWorkers;
+  bool isDeterministic;    ///< sums grow in an order
   std::vector<Size> sizes; ///< in the order in which the tensors' shapes name them
   std::vector<Constraint> constraints;
   std::vector<std::pair<std::string, Expression>> derived; ///< each uses only those before it

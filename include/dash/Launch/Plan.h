@@ -4,6 +4,7 @@
 #define DASH_LAUNCH_PLAN_H
 
 #include "dash/Launch/Kernel.h"
+#include "dash/Launch/Turns.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mlir::dash::launch {
@@ -37,6 +38,15 @@ public:
   /// Runs in memory without the state of earlier runs.
   Outcome runAnew(void *stream, const DashArguments &arguments) const;
 
+  /// Whether the turns of a launch are read from a region.
+  bool needsRegion(size_t index) const;
+  /// What a launch that is under way has done: copies its counters and its order on a stream of its own.
+  /// regions: set to their bytes, in the manifest's order; those that are not read are empty.
+  Outcome readTurns(DashMemory workspace, DashMemory order, std::vector<std::string> &regions,
+                    Turns &turns) const;
+  /// The same for regions that the caller has read.
+  Outcome explainTurns(llvm::ArrayRef<llvm::StringRef> regions, Turns &turns) const;
+
   /// The entries of a run, one by one.
   size_t getNumSteps() const { return steps.size(); }
   const std::string &getStepRole(size_t index) const { return steps[index].entry->role; }
@@ -65,11 +75,11 @@ private:
   };
   using Blocks = llvm::ArrayRef<std::pair<const char *, DashMemory>>;
 
-  Outcome bindSizes(llvm::ArrayRef<DashSize> sizes, Values &values);
-  Outcome checkLimits(Values &values) const;
-  Outcome placeRegions(const Values &values);
-  Outcome addStep(const Entry &entry, const Values &values);
-  Outcome findSource(llvm::StringRef name, const Values &values, Source &source) const;
+  Outcome bindSizes(llvm::ArrayRef<DashSize> sizes);
+  Outcome checkLimits() const;
+  Outcome placeRegions();
+  Outcome addStep(const Entry &entry);
+  Outcome findSource(llvm::StringRef name, Source &source) const;
   Outcome checkCapacity(const Entry &entry, size_t index, uint64_t blocks) const;
 
   Outcome checkDriver() const;
@@ -87,6 +97,7 @@ private:
   std::shared_ptr<Kernel> kernel;
   const LoadedKernel *loaded = nullptr;
   bool isEmpty = false; ///< no output has an element, so a run does nothing
+  Values values;        ///< sizes, and the values derived from them
   std::vector<Shape> shapes;
   std::vector<Place> regions;
   uint64_t workspaceBytes = 0, orderBytes = 0, orderAlignment = 1;

@@ -45,8 +45,9 @@ class Exchange(Protocol):
     def stream(self) -> AbstractContextManager[Any]:
         """Inside of it, what is launched and allocated belongs to the stream of exchanges."""
 
-    def guard(self, where: str) -> AbstractContextManager[None]:
-        """Inside of it, what is raised ends the other ranks, with a message that names this one. where: for people."""
+    def guard(self, where: str, call: int = 0) -> AbstractContextManager[None]:
+        """Inside of it, what is raised ends the other ranks, with a message that names this one. where: for people; call: which call of
+        attention it belongs to, counted from 1."""
 
     def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
         """Whole numbers of one dimension of all ranks, on the CPU, as many as each has."""
@@ -99,7 +100,7 @@ class Together:
     def stream(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def guard(self, where: str) -> AbstractContextManager[None]:
+    def guard(self, where: str, call: int = 0) -> AbstractContextManager[None]:
         return nullcontext()
 
     def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:

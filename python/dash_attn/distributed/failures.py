@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..kernel.watching import places
+
 LOOKS = 0.2  # seconds between two looks, of up to 64 ranks; as much longer as there are more
 PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds
 FAILED = "failed"
@@ -31,11 +33,12 @@ class Watch:
     whether there is anything to look for."""
 
     def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None], is_alive: Callable[[], bool]) -> None:
-        self.rank, self.size, self.where = rank, size, OUTSIDE
+        self.rank, self.size, self.where, self.call, self.since = rank, size, OUTSIDE, 0, time.monotonic()
         self._store, self._abort, self._is_alive, self._looks = store, abort, is_alive, LOOKS * max(1.0, size / 64)
         self._ended, self._seen, self._error = threading.Event(), threading.Event(), ""
         threading.Thread(target=self._look, name="dash world", daemon=True).start()
         atexit.register(self._ended.set)
+        places.add(self)
 
     def _look(self) -> None:
         with contextlib.suppress(Exception):  # the store goes with the process that has it
@@ -102,18 +105,19 @@ class Watch:
             time.sleep(LOOKS / 4)
 
     @contextlib.contextmanager
-    def named(self, where: str) -> Iterator[None]:
-        """Where this rank is inside of it, for people."""
-        before, self.where = self.where, where
+    def named(self, where: str, call: int = 0) -> Iterator[None]:
+        """Where this rank is inside of it, for people. call: which one of attention, counted from 1; 0 is as before."""
+        before = self.where, self.call
+        self.where, self.call, self.since = where, call or self.call, time.monotonic()
         try:
             yield
         finally:
-            self.where = before
+            (self.where, self.call), self.since = before, time.monotonic()
 
     @contextlib.contextmanager
-    def at(self, where: str) -> Iterator[None]:
+    def at(self, where: str, call: int = 0) -> Iterator[None]:
         """The same; what is raised ends the others."""
-        with self.named(where):
+        with self.named(where, call):
             try:
                 yield
             except RankError:

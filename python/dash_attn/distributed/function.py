@@ -29,21 +29,22 @@ class Flight:
         self.inputs: list[tuple[torch.Tensor, ...]] = []
         self.passes: dict[int, Any] = {}
         self.started: Any = None
+        self.call = world.calls
 
     def start(self, part: str, of_pass: str) -> None:
         exchange = self.world.exchange
-        with exchange.guard(f"a {of_pass} of attention"):
+        with exchange.guard(f"a {of_pass} of attention", self.call):
             self.started = exchange.start({rank: getattr(one, part)() for rank, one in self.passes.items()}, self.plan.problem)
 
     def compute(self, of_pass: str) -> None:
-        with self.world.exchange.guard(f"the leaves of a {of_pass}"):
+        with self.world.exchange.guard(f"the leaves of a {of_pass}", self.call):
             self.world.exchange.finish(self.started)
             for one in self.passes.values():
                 one.compute()
         self.start("receive", of_pass)
 
     def outputs(self, of_pass: str) -> list[tuple[torch.Tensor, ...]]:
-        with self.world.exchange.guard(f"the end of a {of_pass}"):
+        with self.world.exchange.guard(f"the end of a {of_pass}", self.call):
             self.world.exchange.finish(self.started)
             found = [one.outputs() for one in self.passes.values()]
         self.passes, self.started = {}, None
@@ -138,6 +139,7 @@ def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens:
                             "those of World(...)")
     world = current_world() if world is None else world
     demand(None if world is not None else "world: expected one, or a call inside of `with world.as_current():`, found None")
+    world.calls += 1
     tensors = tensors_of(world, q, k, v)
     flights = [Flight(world, plan) for plan in world.parts]
     tokens = [Send.apply(flight, *given) for flight, given in zip(flights, split(tensors, [one.plan.problem for one in flights]))]
@@ -148,6 +150,7 @@ def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens:
 
 def begin(world: World, q: Any, k: Any, v: Any) -> tuple[Flight, torch.Tensor, bool]:
     """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the rest."""
+    world.calls += 1
     flight = Flight(world, world.plan)
     return flight, Send.apply(flight, *tensors_of(world, q, k, v)), isinstance(q, (list, tuple))
 

@@ -101,10 +101,10 @@ class Groups:
                 with contextlib.suppress(Exception):
                     group._get_backend(self.device).abort()
 
-    def guard(self, where: str) -> Any:
+    def guard(self, where: str, call: int = 0) -> Any:
         """Inside of it, what is raised ends the other ranks."""
         self._demand_whole()
-        return self.watch.at(where)
+        return self.watch.at(where, call)
 
     def _demand_whole(self) -> None:
         if self.watch.has_failed:

@@ -83,6 +83,7 @@ class World:
                 self.form = format_of(self.problem, dtype, self.exchange.device)
                 self.halves = (self.exchange.overlaps if halves is None else bool(halves)) and kv_heads > 1
                 self.twice = Twice(twice, on_corruption, size)
+                self.calls = 0  # of attention
                 reserve(self.parts, self.exchange, memory)
                 fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind,
                           "seed": seed, "memory": memory, "twice": twice, "halves": self.halves,

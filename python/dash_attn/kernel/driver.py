@@ -15,6 +15,7 @@ from .library import StringRef, library, make
 DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+NO_TIMING, NOT_READY = 2, 600  # CU_EVENT_DISABLE_TIMING, CUDA_ERROR_NOT_READY
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76  # CU_DEVICE_ATTRIBUTE_…
 _ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 _FUNCTIONS = {
@@ -27,6 +28,7 @@ _FUNCTIONS = {
     "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE), "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
     "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS),
     "cuStreamCreate": (_POINTER, ctypes.c_uint), "cuStreamDestroy_v2": (_POINTER,), "cuThreadExchangeStreamCaptureMode": (_POINTER,),
+    "cuEventCreate": (_POINTER, ctypes.c_uint), "cuEventRecord": (_POINTER, _POINTER), "cuEventQuery": (_POINTER,), "cuEventDestroy_v2": (_POINTER,),
     "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
 
 
@@ -143,6 +145,25 @@ class Driver:
     def synchronize(self, stream: int) -> None:
         self._call("wait for a stream", "cuStreamSynchronize", stream)
 
+    # ---- Events of the current device, by handles ---------------------------------------------------------------------
+
+    def record_event(self, stream: int) -> int:
+        """A new one, which the stream comes to."""
+        found = ctypes.c_void_p()
+        self._call("make an event", "cuEventCreate", ctypes.byref(found), NO_TIMING)
+        self._call("record an event", "cuEventRecord", found, stream)
+        return found.value or 0
+
+    def has_happened(self, event: int) -> bool:
+        """Waits for nothing."""
+        code = self._cuda.cuEventQuery(event)
+        if code != NOT_READY:
+            self._check(code, "ask for an event")
+        return code != NOT_READY
+
+    def destroy_event(self, event: int) -> None:
+        self._call("give an event back", "cuEventDestroy_v2", event)
+
     # ---- Memory of the current device -------------------------------------------------------------------------------
 
     def allocate(self, size: int, what: str) -> int:
@@ -169,7 +190,9 @@ class Driver:
         return data.raw
 
     def _call(self, doing: str, function: str, *arguments: Any) -> None:
-        code = getattr(self._cuda, function)(*arguments)
+        self._check(getattr(self._cuda, function)(*arguments), doing)
+
+    def _check(self, code: int, doing: str) -> None:
         if code:
             name, text = (self._explain(ask, code) for ask in ("cuGetErrorName", "cuGetErrorString"))
             raise DriverError(f"{doing}: {name or 'CUresult'} ({code}): {text or 'no description'}")

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from .library import HANDLER, Arguments, TensorRef, check, library
+from .library import HANDLER, Arguments, Memory, TensorRef, check, library
 from .plan import Plan
 from .tensors import ELEMENTS, Tensor
 from .watching import begin, observers
@@ -26,9 +26,9 @@ def references(tensors: Sequence[Tensor]) -> ctypes.Array[TensorRef]:
 
 
 class Launch:
-    """Keeps no tensor: who runs it keeps them. label: what it is called where somebody looks on."""
+    """Keeps no tensor: who runs it keeps them. label: what it is called where somebody looks on; manifest: its kernel's, as text."""
 
-    label = "dash"
+    label, manifest = "dash", ""
 
     def __init__(self, plan: Plan, workspace: Workspace, tensors: ctypes.Array[TensorRef], scale: float, allocate: Any) -> None:
         """Raises ArgumentError where `run` would."""
@@ -55,7 +55,7 @@ class Launch:
             if addresses:
                 self._words[self._places] = addresses
             self.ready()
-            ends = begin(self.label, self.workspace.device, self._stream) if observers else ()
+            ends = begin(self) if observers else ()
             try:
                 status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
             finally:
@@ -64,6 +64,16 @@ class Launch:
             if status:
                 self.workspace.forget()
                 check(status)
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether the stream is being captured into a graph."""
+        return self._is_capturing()
+
+    def memory(self) -> tuple[Memory, Memory]:
+        """The workspace of the last run, and its order. Both stay as they are until its stream is behind the run."""
+        workspace, order = self._arguments.workspace, self._arguments.order
+        return Memory(workspace.address, workspace.bytes), Memory(order.address, order.bytes)
 
     def ready(self) -> None:
         """Everything that a run needs before it; for measurements of `run_step`."""

@@ -109,13 +109,14 @@ _CALLS = {"CompilerCovers": (ctypes.POINTER(Problem),), "CompileWithFiles": (Str
           "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanIsCapturing": (Handle, _STREAM), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
+          "PlanReadTurns": (Handle, Memory, Memory), "PlanExplainTurns": (Handle, ctypes.POINTER(StringRef), _SIZE),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
 _FILLS = {"CompilerCovers": CoverageOf, "PlannerChoose": Choice, "PlanIsCapturing": ctypes.c_int32}
-_MAKES = ("CompileWithFiles", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
+_MAKES = ("PlanReadTurns", "PlanExplainTurns", "CompileWithFiles", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},
-    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan", "Order")},
+    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan", "Order", "Turns")},
     **{f"{kind}Get{what}": ((Handle,), _SIZE) for kind, what in (
         ("Program", "NumKernels"), ("Kernel", "NumSizes"), ("Kernel", "NumTensors"), ("Plan", "WorkspaceBytes"),
         ("Plan", "OrderBytes"), ("Plan", "NumRegions"), ("Plan", "NumSteps"))},
@@ -123,6 +124,8 @@ _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"OrderGet{what}": ((Handle,), StringRef) for what in ("Manifest", "Bytes")},
     **{f"{kind}Get{what}": ((Handle, _SIZE), StringRef) for kind, what in (
         ("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))},
+    **{f"TurnsGetNum{what}": ((Handle,), ctypes.c_int64) for what in ("Given", "Turns")}, "TurnsDescribe": ((Handle, Handle), StringRef),
+    "TurnsGetJson": ((Handle,), StringRef), "TurnsGetRegion": ((Handle, _SIZE), StringRef), "PlanReadsRegion": ((Handle, _SIZE), ctypes.c_int32),
     "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region),
     "DiagnosticGetNumKept": ((), _SIZE), "DiagnosticGetKept": ((_SIZE,), _Diagnostic), "DiagnosticForgetKept": ((), None),
     "GetVersion": ((), StringRef)}

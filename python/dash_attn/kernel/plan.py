@@ -48,6 +48,7 @@ class Plan:
         self.workspace_bytes = lib.dashPlanGetWorkspaceBytes(self.handle)
         self.order_bytes = lib.dashPlanGetOrderBytes(self.handle)
         self.is_table = has_table and self.order_bytes != 0
+        self.sizes = dict(sizes)
         self._device, self._tables = device, tables
 
     @property

@@ -67,7 +67,8 @@ class Kernel:
         lib, made = library(), make_kernel(driver.handle if driver else Handle())
         self._make_kernel: Callable[[Handle], Handle] | None = make_kernel
         self._driver, self._handle = driver, Handle()
-        self.manifest: dict[str, Any] = json.loads(lib.dashKernelGetManifest(made).text)
+        self._manifest_text = lib.dashKernelGetManifest(made).text
+        self.manifest: dict[str, Any] = json.loads(self._manifest_text)
         self.name, self.certificate = lib.dashKernelGetName(made).text, lib.dashKernelGetCertificate(made).text
         self._sizes = [lib.dashKernelGetSizeName(made, i).text for i in range(lib.dashKernelGetNumSizes(made))]
         self._tensors = [lib.dashKernelGetTensorName(made, i).text for i in range(lib.dashKernelGetNumTensors(made))]
@@ -237,6 +238,7 @@ class Kernel:
         allocate = _torch_allocator(given[0].device) if is_torchs else None
         launch = self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
         launch.label = f"dash {self.manifest['program']['kind']} {self.certificate}"
+        launch.manifest = self._manifest_text
         return launch
 
     def _loaded(self) -> Handle:

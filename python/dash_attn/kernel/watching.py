@@ -1,15 +1,19 @@
-"""Who looks on where kernels are launched: nobody, unless asked. `dash_attn.torch.sampling` has those that there are."""
+"""Who looks on where kernels are launched: nobody, unless asked. `dash_attn.torch.sampling` and `dash_attn.hang` have those that there are."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from typing import Any
 
-# Each is called in front of a launch with what is launched, such as "dash symmetric-shift sha256:…", its device and its stream, in the thread that
-# launches; what it returns is called behind, also where the launch fails.
-Observer = Callable[[str, int, int], Callable[[], None]]
+# Each is called in front of a launch, a `Launch`, in the thread that launches; what it returns is called behind, also where the launch fails.
+Observer = Callable[[Any], Callable[[], None]]
 observers: list[Observer] = []
 
+# What says where this process is among others, for people: each has rank, size, where, call and since.
+places: weakref.WeakSet[Any] = weakref.WeakSet()
 
-def begin(label: str, device: int, stream: int) -> list[Callable[[], None]]:
+
+def begin(launch: Any) -> list[Callable[[], None]]:
     """What is to be called behind a launch, the last one first."""
-    return [observer(label, device, stream) for observer in tuple(observers)][::-1]
+    return [observer(launch) for observer in tuple(observers)][::-1]

@@ -53,7 +53,7 @@ _captured: dict[tuple[int, int], tuple[Block | None, Plan]] = {}  # graphs may r
 class Workspace:
     """One stream's memory: a plan's workspace, and its order behind it. Not for two launches at a time.
 
-    Counters are zero after a run, and the order is as it was; so both are made for the first run of a plan only. A graph that has
+    A run begins its own counters, and leaves the order as it was. What has to be zero is zero again; so both are made for the first run of a plan only. A graph that has
     captured a run fills them whenever it is replayed: from then on every run makes its own.
     """
 

@@ -127,17 +127,23 @@ def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0x
     workspace.forget()
 
 
-def zeros_left(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
-    """Empty if all regions that a launch must leave zero are; else which word is not. Waits for the stream."""
-    workspace = kernel.workspace(device, stream)
+def wrong_words(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
+    """Empty if the workspace is as a launch leaves it, zeros where they have to be and counters of turns at their end; else which word is not. Waits
+    for the stream."""
+    workspace, program = kernel.workspace(device, stream), kernel.manifest["program"]
+    apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(program.get("apart"), ())
+    # The entry that rounds waits for all tiles; where none waits, tiles without a chain keep a zero.
+    ends = [-1] if any(entry.get("overlaps") for entry in kernel.manifest["entries"]) else [-1, 0]
     with kernel.driver.on(device):
         kernel.driver.synchronize(stream)
         for region in kernel.manifest["workspace"]:
-            if region["after"] == "zero":
-                words = torch.frombuffer(bytearray(kernel.driver.read(*workspace.region(region["name"]))), dtype=torch.int32)
-                wrong = words.nonzero()
+            name = region["name"]
+            is_chain = name in ("turns", "dk_turns", "dv_turns") and name not in apart and program["deterministic"]
+            if region["after"] == "zero" or is_chain:
+                words = torch.frombuffer(bytearray(kernel.driver.read(*workspace.region(name))), dtype=torch.int32)
+                wrong = (~torch.isin(words, torch.tensor(ends if is_chain else [0], dtype=torch.int32))).nonzero()
                 if len(wrong):
-                    return f"{region['name']}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
+                    return f"{name}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
     return ""
 
 

@@ -67,7 +67,7 @@ class TorchLaunch(Launch):
                 _captured.append(self)
             try:
                 if observers:
-                    ends = begin(self.label, self._device, stream)
+                    ends = begin(self)
                 status = self._run(self._handle, stream, self._reference, HANDLER, None)
             finally:
                 free(pointer)

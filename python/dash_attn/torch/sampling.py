@@ -37,8 +37,8 @@ def ranges() -> Iterator[None]:
     """Puts each launch of dash in this process, in whatever thread, into an NVTX range with the
     kind of its order and its certificate."""
 
-    def around(label: str, device: int, stream: int) -> Callable[[], None]:
-        torch.cuda.nvtx.range_push(label)
+    def around(launch: Any) -> Callable[[], None]:
+        torch.cuda.nvtx.range_push(launch.label)
         return torch.cuda.nvtx.range_pop
 
     observers.append(around)
@@ -111,8 +111,9 @@ class Sampler:
     def _sampled(self, number: int) -> Iterator[None]:
         sample, device = Sample(number), torch.cuda.current_device() if self._device is None else self._device
 
-        def around(label: str, its_device: int, stream: int) -> Callable[[], None]:
-            if its_device != device or torch.cuda.is_current_stream_capturing():
+        def around(launch: Any) -> Callable[[], None]:
+            label, stream = launch.label, launch.workspace.stream
+            if launch.workspace.device != device or torch.cuda.is_current_stream_capturing():
                 return lambda: None
             begin = record_event(device, stream)
 

@@ -16,6 +16,7 @@
  *   scale VALUE, stream NUMBER, device NUMBER
  */
 #include "dash-c/Launch.h"
+#include "dash-c/Hang.h"
 #include "files.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -257,6 +258,19 @@ static int misuse(const char *library) {
   printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan), dashPlanGetStepRole(plan, 9).length,
          dashPlanGetNumRegions(noPlan), dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,
          dashKernelGetManifest(noKernel).length);
+  DashTurns noTurns = {NULL}, look = {(void *)&bad};
+  DashMemory workspace = problem.arguments.workspace, made = problem.arguments.order;
+  say("no place for turns", dashPlanReadTurns(plan, workspace, made, print, NULL, NULL));
+  say("turns of no plan", dashPlanReadTurns(noPlan, workspace, made, print, NULL, &look));
+  say("turns of no memory", dashPlanReadTurns(plan, nothing.workspace, made, print, NULL, &look));
+  say("turns of no regions", dashPlanExplainTurns(plan, NULL, 3, print, NULL, &look));
+  say("turns of a region that is not there", dashPlanExplainTurns(plan, &bad, 1, print, NULL, &look));
+  say("turns of too few regions", dashPlanExplainTurns(plan, &none, 1, print, NULL, &look));
+  printf("untouched: %d\n", look.ptr == (void *)&bad);
+  printf("of nothing: %d %d %d %d %zu %zu %zu\n", (int)dashTurnsGetNumGiven(noTurns), (int)dashTurnsGetNumTurns(noTurns),
+         (int)dashPlanReadsRegion(plan, 99), (int)dashPlanReadsRegion(noPlan, 0), dashTurnsDescribe(noTurns, noTurns).length,
+         dashTurnsGetJson(noTurns).length, dashTurnsGetRegion(noTurns, 0).length);
+  dashTurnsDestroy(noTurns);
   dashPlanDestroy(plan);
   say("no such order", dashKernelCreate(driver, manifest, ptx, ref("1234"), print, NULL, &untouched));
   dashKernelDestroy(noKernel);

@@ -3,7 +3,7 @@
  *
  * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132),
  * DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448), DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream),
- * DASH_STUB_ASSEMBLER_SAID (what its assembler says of PTX),
+ * DASH_STUB_ASSEMBLER_SAID (what its assembler says of PTX), DASH_STUB_EVENTS (so many events that the device comes to),
  * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry, attention_bwd_main:719; and by handles: the
  * stream 0xca is being captured (of DASH_STUB_CAPTURING=S@DEVICE on that device only), addresses with bit 60 belong to device 1, and
  * those with bit 61 to nobody. What it allocates is memory of the host, which fills and copies do write.
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { invalidValue = 1, invalidDevice = 101, invalidContext = 201, invalidHandle = 400, notFound = 500 };
+enum { invalidValue = 1, invalidDevice = 101, invalidContext = 201, invalidHandle = 400, notFound = 500, notReady = 600 };
 enum { mostEntries = 16, mostParameters = 256, mostBlocks = 1024, mostDevices = 2, mostContexts = 16 };
 
 typedef struct Entry {
@@ -377,6 +377,45 @@ int cuMemcpyHtoDAsync_v2(uint64_t address, const void *data, size_t size, void *
   if (blockOf(address, size))
     memcpy((void *)(uintptr_t)address, data, size);
   LOG("copy %#llx %zu %08x stream %p\n", (unsigned long long)address, size, sum, stream);
+  return 0;
+}
+
+int cuMemcpyDtoHAsync_v2(void *data, uint64_t address, size_t size, void *stream) {
+  NEEDS_CONTEXT;
+  if (failing("cuMemcpyDtoHAsync_v2"))
+    return failing("cuMemcpyDtoHAsync_v2");
+  memcpy(data, (const void *)(uintptr_t)address, size);
+  LOG("read %#llx %zu stream %p\n", (unsigned long long)address, size, stream);
+  return 0;
+}
+
+/* Events are numbered from 1, and the device comes to all of them, or to as many as DASH_STUB_EVENTS says. */
+int cuEventCreate(void **event, unsigned flags) {
+  NEEDS_CONTEXT;
+  static uintptr_t numEvents;
+  pthread_mutex_lock(&mutex);
+  *event = (void *)++numEvents;
+  pthread_mutex_unlock(&mutex);
+  LOG("event %p %u\n", *event, flags);
+  return 0;
+}
+
+int cuEventRecord(void *event, void *stream) {
+  NEEDS_CONTEXT;
+  LOG("record %p stream %p\n", event, stream);
+  return 0;
+}
+
+int cuEventQuery(void *event) {
+  NEEDS_CONTEXT;
+  if (failing("cuEventQuery"))
+    return failing("cuEventQuery");
+  return (uintptr_t)event > (uintptr_t)setting("DASH_STUB_EVENTS", 1 << 30) ? notReady : 0;
+}
+
+int cuEventDestroy_v2(void *event) {
+  NEEDS_CONTEXT;
+  LOG("forget %p\n", event);
   return 0;
 }
 

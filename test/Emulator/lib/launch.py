@@ -19,6 +19,7 @@ from ptx_text import Wrong
 EXPRESSION = re.compile(r"(?!.*\*\*)[a-z0-9_+\-*%(), ]{1,1000}")
 FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
 BITS = {"f32": np.float32, "i32": np.int32}
+ALL_GIVEN = 2 ** 32 - 1  # behind a chain's last turn
 PADDING = 8  # elements behind a row, of tensors that are padded
 
 
@@ -36,6 +37,7 @@ def laid_out(shape: list[int], memory: str) -> tuple[list[int], int]:
 
 class Kernel:
     def __init__(self, manifest: Path):
+        self.path = manifest
         self.manifest = json.loads(manifest.read_text(encoding="utf-8"))
         self.text = manifest.with_name(self.manifest["ptx"]["file"]).read_text(encoding="utf-8")
         order = self.manifest["order"]
@@ -43,6 +45,11 @@ class Kernel:
         if self.order and hashlib.sha256(self.order).hexdigest() != order["sha256"]:
             raise Wrong(f"{order['file']} is not the file that the manifest was written for")
         self.trace = b""  # of the last run
+        self.machine: Machine | None = None  # its memory is what a run that hangs has left
+        # What counters of turns may be behind a run: of tiles without a chain 0, where no entry waits for them.
+        apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(self.manifest["program"].get("apart"), ())
+        left = {ALL_GIVEN} if any(entry.get("overlaps") for entry in self.manifest["entries"]) else {ALL_GIVEN, 0}
+        self.chains = {name: left for name in ("turns", "dk_turns", "dv_turns") if name not in apart and self.manifest["program"]["deterministic"]}
 
     def number(self, expression: str, values: dict[str, int]) -> int:
         if not EXPRESSION.fullmatch(expression):  # of any manifest: nothing that has members, and no text
@@ -64,6 +71,7 @@ class Kernel:
     def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, memory: str = "bhsd") -> dict[str, np.ndarray]:
         """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch, heads, rows]; so are the outputs."""
         machine, values = Machine(self.text, seed), self.values(sizes)
+        self.machine = machine
         known: dict[str, Any] = values | {"scale": scale}
         tensors, outputs = {}, []
         for tensor in self.manifest["tensors"]:
@@ -95,6 +103,10 @@ class Kernel:
                 raise Wrong(f"writes between the rows of {name}")
         return found
 
+    def region(self, name: str) -> bytes:
+        """Bytes of the last run's workspace."""
+        return self.machine.memory.view(f"workspace.{name}", np.uint8).tobytes()
+
     def launch(self, machine: Machine, known: dict[str, Any], values: dict[str, int]) -> None:
         for entry in self.manifest["entries"]:
             grid = [self.number(size, values) for size in entry["grid"]]
@@ -104,5 +116,9 @@ class Kernel:
                 words.append((parameter["type"], struct.unpack("I", struct.pack("f", value))[0] if parameter["type"] == "f32" else value))
             machine.launch(entry["name"], grid[0], entry["block"][0], entry["shared_bytes"], words, entry["role"] == "main")
         for region in self.manifest["workspace"]:
-            if region["after"] == "zero" and machine.memory.view(f"workspace.{region['name']}", np.uint32).any():
-                raise Wrong(f"the region {region['name']} is not zero again")
+            name = region["name"]
+            words = machine.memory.view(f"workspace.{name}", np.uint32)
+            if region["after"] == "zero" and words.any():
+                raise Wrong(f"the region {name} is not zero again")
+            if name in self.chains and not set(words.tolist()) <= self.chains[name]:
+                raise Wrong(f"the region {name} does not say of each tile that all turns are given")
