@@ -57,7 +57,7 @@ private:
   void readWorkers() {
     workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
     workers.walk([&](OrderedReduceOp op) {
-      overlapsRounding |= op.getTells();
+      overlapsRounding |= op.getSignalsCompletion();
       if (op.getApart())
         apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
     });

@@ -10,7 +10,7 @@ using namespace mlir::dash;
 
 Rounded::Rounded(ConvertOp op, const Kernels &kernels)
     : op(op), tensor(roleOf(op.getTarget())), pieces(op.getPieces().value_or(1)),
-      rows(kernels.qTile()), isApart(op.getApart()), waits(op.getWaits()),
+      rows(kernels.qTile()), isApart(op.getApart()), waits(op.getAwaitsCompletion()),
       layout(op.getLayoutAttr()) {}
 
 int64_t Rounded::threads() const {

@@ -31,9 +31,9 @@ SlotAccess SlotAccess::readIndices(SlotRef slot, ValueRange values) {
   return ofIndices(AccessKind::Read, slot, values);
 }
 
-int64_t SlotAccess::countPieces() const {
+int64_t SlotAccess::countSlices() const {
   auto tile = cast<RankedTensorType>(cast<ChannelType>(slot.channel.getType()).getTiles()[element]);
-  return *dash::countPieces(tileColumnsOf(memory.tensor), tile);
+  return *dash::countSlices(tileColumnsOf(memory.tensor), tile);
 }
 
 SlotAccess SlotAccess::ofOwnRows() const {
@@ -41,9 +41,9 @@ SlotAccess SlotAccess::ofOwnRows() const {
   access.rows = AccessRows::Own;
   return access;
 }
-SlotAccess SlotAccess::ofPiece(std::optional<int64_t> number) const {
+SlotAccess SlotAccess::ofSlice(std::optional<int64_t> number) const {
   SlotAccess access = *this;
-  access.piece = number;
+  access.slice = number;
   return access;
 }
 SlotAccess SlotAccess::withMemory(MemoryRef place) const {
@@ -134,7 +134,7 @@ SmallVector<SlotAccess> LoadFactorOp::getSlotAccesses() {
 /// result.
 SmallVector<SlotAccess> MatmulOp::getSlotAccesses() {
   auto layout = dyn_cast_or_null<FragmentAttr>(getType().getEncoding());
-  bool isByRows = layout && layout.getSplit() == FragmentSplit::Rows && !getTransposeA();
+  bool isByRows = layout && layout.isSplitByRows() && !getTransposeA();
   SmallVector<SlotAccess> accesses;
   for (OpOperand *operand : {&getAMutable(), &getBMutable()}) {
     Value factor = operand->get();
@@ -206,27 +206,27 @@ SmallVector<Sync> PutOp::getSyncs() {
   return syncs;
 }
 
-static SlotRef slotOfPiece(StoreOp op, int64_t piece) {
-  return SlotRef::ofUse(op.getThrough(), op.getUse(), op.getSlotOf(piece));
+static SlotRef slotOfSlice(StoreOp op, int64_t slice) {
+  return SlotRef::ofUse(op.getThrough(), op.getUse(), op.getSlotOf(slice));
 }
 
 SmallVector<SlotAccess> StoreOp::getSlotAccesses() {
   SmallVector<SlotAccess> accesses;
-  for (int64_t piece : llvm::seq(getThrough() ? getNumPieces() : 0)) {
-    SlotRef slot = slotOfPiece(*this, piece);
+  for (int64_t slice : llvm::seq(getThrough() ? getNumSlices() : 0)) {
+    SlotRef slot = slotOfSlice(*this, slice);
     SlotAccess write = SlotAccess::write(AccessAgent::Threads, slot, 0, getValue());
     SlotAccess read = SlotAccess::read(AccessAgent::CopyEngine, slot, 0)
                           .withMemory({getTarget(), getSequence(), getHead(), getTile()});
-    accesses.push_back(write.ofOwnRows().ofPiece(piece));
-    accesses.push_back(read.ofOwnRows().ofPiece(piece));
+    accesses.push_back(write.ofOwnRows().ofSlice(slice));
+    accesses.push_back(read.ofOwnRows().ofSlice(slice));
   }
   return accesses;
 }
 
 SmallVector<Sync> StoreOp::getSyncs() {
   SmallVector<Sync> syncs;
-  for (int64_t piece : llvm::seq(getThrough() ? getNumPieces() : 0))
-    syncs.push_back(Sync::waitFor(BarrierSide::Empty, slotOfPiece(*this, piece), Value(),
+  for (int64_t slice : llvm::seq(getThrough() ? getNumSlices() : 0))
+    syncs.push_back(Sync::waitFor(BarrierSide::Empty, slotOfSlice(*this, slice), Value(),
                                   /*borrows=*/true));
   return syncs;
 }
@@ -237,5 +237,5 @@ SmallVector<SumAccess> OrderedReduceOp::getSumAccesses() {
     return {SumAccess{SumAction::Keep, sum, getTurn()},
             SumAccess{SumAction::Count, sum, getTurn(), getIsLast()}};
   return {SumAccess{SumAction::Take, sum, getTurn()}, SumAccess{SumAction::Add, sum, getTurn()},
-          SumAccess{SumAction::Give, sum, getTurn(), getIsLast(), getTells()}};
+          SumAccess{SumAction::Give, sum, getTurn(), getIsLast(), getSignalsCompletion()}};
 }

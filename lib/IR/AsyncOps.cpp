@@ -40,18 +40,18 @@ static LogicalResult verifyCopied(Operation *op, ChannelType channel, int64_t el
                            << memref.getElementType();
 }
 
-/// Columns of a slot that leave are those of a piece of a tile with `columns`.
-static LogicalResult verifyPiece(Operation *op, RankedTensorType slot, int64_t columns,
-                                 int64_t piece) {
+/// Columns of a slot that leave are those of a slice of a tile with `columns`.
+static LogicalResult verifySlice(Operation *op, RankedTensorType slot, int64_t columns,
+                                 int64_t slice) {
   if (columns < 1)
-    return op->emitOpError("a piece is of a tile that has columns, got one without");
-  std::optional<int64_t> pieces = countPieces(columns, slot);
-  if (!pieces)
+    return op->emitOpError("a slice is of a tile that has columns, got one without");
+  std::optional<int64_t> slices = countSlices(columns, slot);
+  if (!slices)
     return op->emitOpError() << "leaves through slots whose columns are a multiple of "
                              << columnsOfMatrices << ", got " << slot;
-  if (piece >= 0 && piece < *pieces)
+  if (slice >= 0 && slice < *slices)
     return success();
-  return op->emitOpError() << "piece must be from 0 to " << *pieces - 1 << ", got " << piece;
+  return op->emitOpError() << "slice must be from 0 to " << *slices - 1 << ", got " << slice;
 }
 
 static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType sums) {
@@ -86,7 +86,7 @@ LogicalResult CopyOutOp::verify() {
                                            slot.getElementType())
                    : slot;
   return failure(failed(verifyTileOf(*this, whole, target, /*mayBeWider=*/true)) ||
-                 failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
+                 failed(verifySlice(*this, slot, whole.getDimSize(1), getSlice())));
 }
 LogicalResult BulkAddOp::verify() {
   return verifySums(*this, getChannel().getType(), getSums().getType());
@@ -101,7 +101,7 @@ LogicalResult LoadRowOp::verify() {
   return verifyTileOfSlot(*this, "result", getType(), getChannel().getType(), getElement());
 }
 LogicalResult StoreFragmentOp::verify() {
-  if (std::optional<uint64_t> piece = getPiece()) {
+  if (std::optional<uint64_t> slice = getSlice()) {
     ChannelType channel = getChannel().getType();
     RankedTensorType value = getValue().getType();
     if (failed(verifyElement(*this, channel, getElement())))
@@ -109,13 +109,13 @@ LogicalResult StoreFragmentOp::verify() {
     auto slot = cast<RankedTensorType>(channel.getTiles()[getElement()]);
     for (RankedTensorType tile : {value, slot})
       if (tile.getRank() != 2)
-        return emitOpError() << "a piece is of a tile of rank 2, got " << tile;
+        return emitOpError() << "a slice is of a tile of rank 2, got " << tile;
     if (auto layout = dyn_cast_or_null<FragmentAttr>(value.getEncoding());
         layout && layout.getKind() != FragmentKind::Operand)
-      return emitOpError() << "a piece is of an operand fragment, got " << layout;
+      return emitOpError() << "a slice is of an operand fragment, got " << layout;
     if (value.getDimSize(0) == slot.getDimSize(0) &&
         value.getElementType() == slot.getElementType())
-      return verifyPiece(*this, slot, value.getDimSize(1), *piece);
+      return verifySlice(*this, slot, value.getDimSize(1), *slice);
     return emitOpError() << "'value' must have the rows and the element type of element "
                          << getElement() << " of the slot, " << slot << ", got " << value;
   }

@@ -176,7 +176,7 @@ static LogicalResult verifyForms(Operation *op, const Operands &operands) {
 
 static LogicalResult verifyHeadDims(AttentionBwdOp op) {
   int64_t dim = op.getHeadDim(), dimV = op.getHeadDimV();
-  constexpr int64_t step = 8, most = 256; // a row is whole pieces of 16 bytes
+  constexpr int64_t step = 8, most = 256; // a row is whole chunks of 16 bytes
   for (auto [name, size] : {std::pair<StringRef, int64_t>("q", dim), {"v", dimV}}) {
     if (ShapedType::isDynamic(size))
       return op.emitOpError() << "'" << name << "' must have a static head dim";

@@ -17,9 +17,23 @@ LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    FragmentSplit split, int64_t warpgroups) {
   if (warpgroups < 1 || warpgroups > 8)
     return emitError() << "warpgroups must be from 1 to 8, got " << warpgroups;
-  if (kind == FragmentKind::Operand && split == FragmentSplit::Columns)
-    return emitError() << "an operand is split by rows, got columns";
-  return success();
+  switch (kind) {
+  case FragmentKind::Accumulator:
+    if (split == FragmentSplit::Replicated)
+      return emitError() << "an accumulator is split by rows or columns, got "
+                         << stringifyEnum(split);
+    return success();
+  case FragmentKind::Operand:
+    if (split != FragmentSplit::Rows)
+      return emitError() << "an operand is split by rows, got " << stringifyEnum(split);
+    return success();
+  case FragmentKind::PerColumn:
+    if (split != FragmentSplit::Replicated)
+      return emitError() << "numbers per column are replicated in each warpgroup, got "
+                         << stringifyEnum(split);
+    return success();
+  }
+  llvm_unreachable("all kinds are above");
 }
 
 LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
@@ -31,7 +45,7 @@ LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
     return emitError() << "an operand holds 16-bit floats, got " << elementType;
   if (!isOperand && !elementType.isF32())
     return emitError() << "an accumulator holds f32, got " << elementType;
-  if (getKind() == FragmentKind::Row) {
+  if (getKind() == FragmentKind::PerColumn) {
     if (shape.size() == 1 && shape[0] % 16 == 0)
       return success();
     return emitError() << *this << " needs a multiple of 16 elements in one dimension, got "
@@ -51,7 +65,7 @@ LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
 }
 
 int64_t FragmentAttr::getColumns(ArrayRef<int64_t> shape) const {
-  return isSplitByRows() ? shape.back() : shape.back() / getWarpgroups();
+  return isSplitByColumns() ? shape.back() / getWarpgroups() : shape.back();
 }
 
 int64_t FragmentAttr::getNumRegisters(ArrayRef<int64_t> shape) const {
@@ -62,7 +76,7 @@ int64_t FragmentAttr::getNumRegisters(ArrayRef<int64_t> shape) const {
     return numbers;
   case FragmentKind::Operand: // two in one register
     return numbers / 2;
-  case FragmentKind::Row: // two for each 8 columns
+  case FragmentKind::PerColumn: // two for each 8 columns
     return numbers / 2;
   }
   llvm_unreachable("all kinds are above");
@@ -73,7 +87,7 @@ int64_t FragmentAttr::getFirstRow(int64_t warpgroup) const {
 }
 
 int64_t FragmentAttr::getFirstColumn(ArrayRef<int64_t> shape, int64_t warpgroup) const {
-  return isSplitByRows() ? 0 : getColumns(shape) * warpgroup;
+  return isSplitByColumns() ? getColumns(shape) * warpgroup : 0;
 }
 
 int64_t FragmentAttr::getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const {

@@ -383,9 +383,8 @@ LogicalResult PieceOp::verify() {
   auto ofPiece = dyn_cast_or_null<FragmentAttr>(piece.getEncoding());
   if (!layout && !ofPiece)
     return success();
-  if (layout && ofPiece && layout.getSplit() == FragmentSplit::Rows &&
-      ofPiece.getSplit() == FragmentSplit::Columns && layout.getWarpgroups() == pieces &&
-      ofPiece.getWarpgroups() == pieces)
+  if (layout && ofPiece && layout.isSplitByRows() && ofPiece.isSplitByColumns() &&
+      layout.getWarpgroups() == pieces && ofPiece.getWarpgroups() == pieces)
     return success();
   return emitOpError() << "each warpgroup must hold the rows of one block: " << tile.getEncoding()
                        << " does not give " << piece.getEncoding();

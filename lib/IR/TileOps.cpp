@@ -44,7 +44,7 @@ LogicalResult StoreOp::verify() {
   return success();
 }
 
-std::optional<int64_t> dash::countPieces(int64_t columns, RankedTensorType slot) {
+std::optional<int64_t> dash::countSlices(int64_t columns, RankedTensorType slot) {
   if (slot.getRank() != 2)
     return std::nullopt;
   int64_t most = slot.getDimSize(1);
@@ -58,24 +58,24 @@ bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {
   if (!channel || channel.getElements().size() != 1 || channel.getNumTiles() != 1)
     return false;
   auto slot = cast<RankedTensorType>(channel.getTiles().front());
-  return slot.getElementType() == element && countPieces(tile.getDimSize(1), slot) &&
+  return slot.getElementType() == element && countSlices(tile.getDimSize(1), slot) &&
          slot.getDimSize(0) == tile.getDimSize(0);
 }
 
-int64_t StoreOp::getNumPieces() {
+int64_t StoreOp::getNumSlices() {
   auto slot = cast<RankedTensorType>(cast<ChannelType>(getThrough().getType()).getTiles().front());
-  return *countPieces(getValue().getType().getDimSize(1), slot);
+  return *countSlices(getValue().getType().getDimSize(1), slot);
 }
 
-int64_t StoreOp::getSlotOf(int64_t piece) {
+int64_t StoreOp::getSlotOf(int64_t slice) {
   int64_t depth = getThrough().getDefiningOp<ChannelOp>().getDepth();
-  return (int64_t(getAhead()) % depth + piece) % depth;
+  return (int64_t(getAhead()) % depth + slice) % depth;
 }
 
 int64_t StoreOp::getLastSlot() {
   int64_t last = 0;
-  for (int64_t piece : llvm::seq(getNumPieces()))
-    last = std::max(last, getSlotOf(piece));
+  for (int64_t slice : llvm::seq(getNumSlices()))
+    last = std::max(last, getSlotOf(slice));
   return last;
 }
 

@@ -206,16 +206,18 @@ static LogicalResult verifyApart(OrderedReduceOp op) {
   return success();
 }
 
-/// Who tells and who waits are of one mind: else a launch would not end, or round what is none yet.
+/// The add that signals and the rounding that awaits agree: else a launch would not end, or round an incomplete sum.
 static LogicalResult verifyTells(OrderedReduceOp op) {
-  if (op.getTells() && op.getApart())
+  if (op.getSignalsCompletion() && op.getApart())
     return op.emitOpError("is kept apart, so there is no sum that it could tell of");
   for (Operation *user : op.getTarget().getUsers())
     if (auto convert = dyn_cast<ConvertOp>(user);
-        convert && convert.getSource() == op.getTarget() && convert.getWaits() != op.getTells()) {
+        convert && convert.getSource() == op.getTarget() &&
+        convert.getAwaitsCompletion() != op.getSignalsCompletion()) {
       auto diagnostic = op.emitOpError(
-          op.getTells() ? "tells when a sum is complete, but 'dash.convert' does not wait for it"
-                        : "does not tell when a sum is complete, but 'dash.convert' waits for it");
+          op.getSignalsCompletion()
+              ? "signals that a sum is complete, but 'dash.convert' does not await it"
+              : "does not signal that a sum is complete, but 'dash.convert' awaits it");
       return diagnostic.attachNote(convert.getLoc()) << "the 'dash.convert' of its target";
     }
   return success();

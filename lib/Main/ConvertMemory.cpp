@@ -91,8 +91,8 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
       TensorMapAttr map = kernel.map(tensor);
       SwizzledAttr layout = map.getLayout();
-      int64_t ofPanel = layout.getColumnsOfPanel(), firstColumn = op.getPiece() * shape[1];
-      // The last piece may be narrower than the slot, and its last panel than a panel: the map ends where the tensor does.
+      int64_t ofPanel = layout.getColumnsOfPanel(), firstColumn = op.getSlice() * shape[1];
+      // The last slice may be narrower than the slot, and its last panel than a panel: the map ends where the tensor does.
       int64_t columns = std::min(shape[1], tensor.getTileColumns() - firstColumn);
       for (int64_t column = 0; column < columns; column += ofPanel) {
         int64_t panel = (firstColumn + column) / ofPanel;
@@ -165,7 +165,7 @@ struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
           return SmallVector<Value>{};
         },
         [&] {
-          if (op.getTells())
+          if (op.getSignalsCompletion())
             hopper::storeRelease(b, at, b.i32(sumIsComplete));
           else
             hopper::storeRelaxed(b, at, b.i32(sumIsComplete));

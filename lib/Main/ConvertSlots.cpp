@@ -195,20 +195,20 @@ struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const ConsumerValues *consumer = kernel.consumerOf(op);
     FragmentAttr layout = fragmentOf(op.getValue().getType());
-    if (!consumer || !layout || layout.getKind() == FragmentKind::Row)
+    if (!consumer || !layout || layout.getKind() == FragmentKind::PerColumn)
       return rewriter.notifyMatchFailure(op,
                                          "only parts of tiles that a consumer holds are stored");
     PtxBuilder b(op.getLoc(), rewriter);
     auto slot = cast<RankedTensorType>(channelOf(op).getType().getTiles()[op.getElement()]);
     ArrayRef<int64_t> shape = slot.getShape();
     // A tile that leaves may be wider than the slot, or narrower.
-    size_t ofSlot = layout.getNumRegisters(shape), first = op.getPiece().value_or(0) * ofSlot;
+    size_t ofSlot = layout.getNumRegisters(shape), first = op.getSlice().value_or(0) * ofSlot;
     size_t count = std::min(ofSlot, adaptor.getValue().size() - first);
     ValueRange registers = adaptor.getValue().slice(first, count);
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
     if (SwizzledAttr panels = swizzledOf(slot)) {
       int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
-      bool isOnceAnItem = op.getPiece().has_value();
+      bool isOnceAnItem = op.getSlice().has_value();
       storeRows(b, placeOf(b, op, *consumer, isOnceAnItem), registers,
                 b.add(at, panels.getOffset(shape, firstRow, 0)), panels,
                 panels.getPanelBytes(shape));

@@ -145,7 +145,7 @@ struct ConvertLogProbability : KernelPattern<LogProbabilityOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> logs;
     for (auto [i, score] : llvm::enumerate(adaptor.getScores())) {
-      Value lse = adaptor.getLse()[FragmentAttr::getRowRegister(i)];
+      Value lse = adaptor.getLse()[FragmentAttr::getColumnRegister(i)];
       logs.push_back(b.fma(score, consumer->exponentScale, b.negate(lse)));
     }
     rewriter.replaceOpWithMultiple(op, {ValueRange(logs)});
@@ -179,7 +179,7 @@ struct ConvertHide : KernelPattern<HideOp> {
         [&] {
           ThreadPlace place = ThreadPlace::readAnew(b);
           Value end = kvRowsAgain(b, op, adaptor);
-          Value firstRow = b.mul(readAgain(b, op, adaptor, 0, adaptor.getKvTile()), rows);
+          Value firstRow = b.mul(kvTileAgain(b, op, adaptor), rows);
           return hide(b, place, layout.getFirstRow(consumer->warpgroup), adaptor.getValue(), lead,
                       edges, firstRow, b.sub(end, firstRow));
         },
@@ -231,20 +231,21 @@ private:
   Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
     if (!kernel.isList())
       return kernel.kvRows;
-    Value sequence = readAgain(b, op, adaptor, 1, adaptor.getSequence());
+    Value sequence = op.getChannel() ? readIndex(b, op, adaptor, op.getSequenceIndex())
+                                     : word(b, adaptor.getSequence());
     return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
   }
+  Value kvTileAgain(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
+    return op.getChannel() ? readIndex(b, op, adaptor, op.getKvTileIndex())
+                           : word(b, adaptor.getKvTile());
+  }
 
-  /// A number out of the slot that told it, if the op says which that is; it is still held: --dash-verify-waits and
-  /// --dash-verify-protocol prove that.
-  Value readAgain(PtxBuilder &b, HideOp op, Adaptor adaptor, unsigned which,
-                  ValueRange told) const {
-    if (!op.getChannel())
-      return word(b, told);
+  /// An index out of the slot, which is still held: --dash-verify-waits and --dash-verify-protocol prove that.
+  Value readIndex(PtxBuilder &b, HideOp op, Adaptor adaptor, int64_t index) const {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-    unsigned element = channel.getType().getNumTiles() + (*op.getIndices())[which];
     Value slot = word(b, adaptor.getSlot());
-    return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
+    return b.uniform(hopper::loadWord(
+        b, kernel.element(b, channel, channel.getType().getNumTiles() + index, slot)));
   }
 
   /// Row j is hidden from column i iff i + lead < j or j < i + lead - width; everything past the
@@ -336,7 +337,7 @@ struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> gradients;
     for (auto [i, p, gradient] : llvm::enumerate(adaptor.getProbability(), adaptor.getGradient())) {
-      Value delta = adaptor.getDelta()[FragmentAttr::getRowRegister(i)];
+      Value delta = adaptor.getDelta()[FragmentAttr::getColumnRegister(i)];
       gradients.push_back(b.mul(p, b.sub(gradient, delta)));
     }
     if (!op.getType().getElementType().isF32())

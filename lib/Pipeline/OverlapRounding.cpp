@@ -45,9 +45,9 @@ private:
     if (converts.empty() || !llvm::all_of(converts, isTold)) // nothing would reset the counters
       return;
     for (OrderedReduceOp add : adds)
-      add.setTells(true);
+      add.setSignalsCompletion(true);
     for (ConvertOp convert : converts)
-      convert.setWaits(true);
+      convert.setAwaitsCompletion(true);
     numOverlapped += converts.size();
   }
 };

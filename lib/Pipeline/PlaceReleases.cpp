@@ -170,7 +170,7 @@ private:
     for (StoreOp store : items.getBody().getOps<StoreOp>())
       (store.getScale() ? scaled : stores).push_back(store);
     llvm::append_range(stores, scaled);
-    llvm::SmallDenseMap<Value, int64_t, 1> numPieces; // looked up only
+    llvm::SmallDenseMap<Value, int64_t, 1> numSlices; // looked up only
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
       if (Value channel = findWayOut(store))
@@ -181,9 +181,9 @@ private:
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
                << " rows of " << store.getTarget().getType().getElementType()
                << ", whose columns are a multiple of " << columnsOfMatrices;
-      int64_t &pieces = numPieces[store.getThrough()];
-      store.setAhead(pieces);
-      pieces += store.getNumPieces();
+      int64_t &slices = numSlices[store.getThrough()];
+      store.setAhead(slices);
+      slices += store.getNumSlices();
     }
     return success();
   }

@@ -4,6 +4,7 @@
 #define DASH_LIB_PIPELINE_ROLECUT_H
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/SlotHeader.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -13,13 +14,6 @@ namespace mlir::dash {
 /// The role that does an op, in the order of roles in a worker. Shared ops are cheap enough for
 /// every role: numbers that locate tiles.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
-
-/// What a slot says, beside its tiles, to a consumer, which does not read the order.
-enum class SlotHeader {
-  None,
-  Item, ///< steps, sequence, kv head, kv tile
-  Step, ///< where the mask's edge runs
-};
 
 /// The tiles of a slot of a channel, before they are cut.
 struct Slot {

@@ -176,7 +176,7 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
   Event event{instruction.op, number, process.clock[number]};
   const SlotPlace &place = *instruction.place;
   SlotElement what{channels[place.channel], process.registers[place.use], place.element,
-                   access.piece};
+                   access.slice};
   bool isRead = access.kind == AccessKind::Read, goesOn = access.by != AccessAgent::Threads;
   auto pass = !isRead ? writePart : goesOn && access.isBorrowed() ? leavePart : readPart;
   Group &group = access.by == AccessAgent::TensorCore ? process.openProduct : process.openCopies;
@@ -288,18 +288,18 @@ LogicalResult ProtocolRun::bring(Process &process, const Instruction &instructio
 }
 
 LogicalResult ProtocolRun::countLeaving(Process &process, const Instruction &instruction) {
-  int64_t piece = instruction.access->piece.value_or(0);
-  size_t count = instruction.access->countPieces() * warpgroups;
+  int64_t slice = instruction.access->slice.value_or(0);
+  size_t count = instruction.access->countSlices() * warpgroups;
   Leaving none{instruction.op, SmallVector<int64_t, 4>(count)};
   Leaving &leaving = this->leaving.try_emplace(tileOf(process, instruction), none).first->second;
   if (leaving.counts.size() != count) {
-    auto diagnostic = instruction.op->emitError("copies out a tile in pieces of another width");
+    auto diagnostic = instruction.op->emitError("copies out a tile in slices of another width");
     return diagnostic.attachNote(leaving.op->getLoc()) << "this op copies it too";
   }
   RoleOp role = process.program->role;
   for (unsigned warpgroup : llvm::seq(warpgroups))
     if (role.getWarpgroup().value_or(warpgroup) == warpgroup)
-      ++leaving.counts[piece * warpgroups + warpgroup];
+      ++leaving.counts[slice * warpgroups + warpgroup];
   return success();
 }
 

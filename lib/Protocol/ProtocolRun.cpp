@@ -231,7 +231,7 @@ LogicalResult ProtocolRun::reportWaits() {
   return diagnostic;
 }
 
-/// All tensors have the same tiles of results, each as often: in all pieces, from all warpgroups.
+/// All tensors have the same tiles of results, each as often: in all slices, from all warpgroups.
 LogicalResult ProtocolRun::checkLeaving() {
   llvm::MapVector<decltype(TileKey::second), int64_t> expected; // of a tile
   llvm::MapVector<Value, Operation *> tensors;
@@ -248,11 +248,11 @@ LogicalResult ProtocolRun::checkLeaving() {
           found == leaving.end() ? ArrayRef(none) : ArrayRef(found->second.counts);
       for (auto [i, times] : llvm::enumerate(counts))
         if (times != count)
-          return op->emitError() << "copies results out of which piece " << i / warpgroups
+          return op->emitError() << "copies results out of which slice " << i / warpgroups
                                  << " of tile (" << tile.first << ", " << tile.second.first << ", "
                                  << tile.second.second << ") leaves " << times
                                  << " times from warpgroup " << i % warpgroups << ", expected "
-                                 << count << ": as often as all pieces of all results";
+                                 << count << ": as often as all slices of all results";
     }
   return success();
 }

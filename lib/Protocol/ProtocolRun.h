@@ -89,7 +89,7 @@ private:
   struct Leaving {
     Operation *op;
     SmallVector<int64_t, 4>
-        counts; ///< how often a piece has left from a warpgroup: pieces, warpgroups
+        counts; ///< how often a slice has left from a warpgroup: slices, warpgroups
   };
 
   Outcome step(size_t number);

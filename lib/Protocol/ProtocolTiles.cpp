@@ -60,8 +60,11 @@ LogicalResult ProtocolRun::computeTile(Process &process, const Instruction &inst
   auto hide = dyn_cast<HideOp>(op);
   if (!hide)
     return success();
-  // Its operands are the value, the lead, the kv tile, and the sequence of a list.
-  auto told = [&](unsigned operand) { return process.registers[instruction.tiles[operand]]; };
-  return verifyTold(op, *result, told(2),
-                    hide.getSequence() ? std::optional(told(3)) : std::nullopt);
+  auto told = [&](OpOperand &operand) {
+    return process.registers[instruction.tiles[operand.getOperandNumber()]];
+  };
+  std::optional<int64_t> sequence;
+  for (OpOperand &operand : hide.getSequenceMutable())
+    sequence = told(operand);
+  return verifyTold(op, *result, told(hide.getKvTileMutable()), sequence);
 }

@@ -78,12 +78,12 @@ LogicalResult dash::readPart(SlotPart &part, const SlotElement &what, const Even
                              const Clock &clock) {
   if (!part.writer.isKnownTo(clock))
     return isUnordered(refuse(event, what, "reads"), part.writer.op, "writes");
-  if (part.use != what.use || part.piece != what.piece) {
+  if (part.use != what.use || part.slice != what.slice) {
     auto diagnostic = refuse(event, what, "reads");
     if (!part.writer.op)
       return diagnostic << "before anything is written there";
-    if (part.piece)
-      diagnostic << "where piece " << *part.piece << " of a consumer's results lies";
+    if (part.slice)
+      diagnostic << "where slice " << *part.slice << " of a consumer's results lies";
     else
       diagnostic << "where use " << part.use << " lies";
     return diagnostic.attachNote(part.writer.op->getLoc()) << "this op wrote it";
@@ -117,7 +117,7 @@ LogicalResult dash::writePart(SlotPart &part, const SlotElement &what, const Eve
       return isUnordered(refuse(event, what, "writes"), reader.op, "reads");
   part.readers.clear();
   part.writer = event;
-  part.piece = what.piece;
+  part.slice = what.slice;
   part.hasLeft = part.isAdded = part.isKept = false;
   part.use = what.use;
   return success();

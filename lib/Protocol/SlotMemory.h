@@ -78,8 +78,8 @@ struct SlotPart {
   Event writer;
   int64_t use = -1;                    ///< the use of the channel that they belong to
   int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
-  std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
-  bool hasLeft = false;                ///< the piece: a copy has taken it
+  std::optional<int64_t> slice;        ///< of a consumer's results, which leave through the slot
+  bool hasLeft = false;                ///< the slice: a copy has taken it
   bool isAdded = false;                ///< by a reducer, or stored apart from all sums
   bool isKept = false;                 ///< by a reducer, for tests
   SmallVector<Event> readers;          ///< the last reader of each agent
@@ -91,12 +91,12 @@ struct SlotElement {
   ChannelOp channel;
   int64_t use;
   unsigned element;
-  std::optional<int64_t> piece{}; ///< as of `SlotPart`
+  std::optional<int64_t> slice{}; ///< as of `SlotPart`
 };
 
 LogicalResult readPart(SlotPart &part, const SlotElement &what, const Event &event,
                        const Clock &clock);
-/// A copy reads the piece of a result, which leaves once.
+/// A copy reads the slice of a result, which leaves once.
 LogicalResult leavePart(SlotPart &part, const SlotElement &what, const Event &event,
                         const Clock &clock);
 LogicalResult writePart(SlotPart &part, const SlotElement &what, const Event &event,

@@ -42,14 +42,14 @@ static bool isSplitByColumns(RankedTensorType sums, int64_t warpgroups) {
 /// have as many rows.
 static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp role) {
   int64_t warpgroups = role.getNumWarpgroups();
-  FragmentKind kind = tile.getRank() == 1             ? FragmentKind::Row
+  FragmentKind kind = tile.getRank() == 1             ? FragmentKind::PerColumn
                       : tile.getElementType().isF32() ? FragmentKind::Accumulator
                                                       : FragmentKind::Operand;
-  bool byColumns = kind == FragmentKind::Accumulator && isSplitByColumns(tile, warpgroups);
-  return withLayout(loc, tile,
-                    FragmentAttr::get(role.getContext(), kind,
-                                      byColumns ? FragmentSplit::Columns : FragmentSplit::Rows,
-                                      warpgroups));
+  FragmentSplit split = kind == FragmentKind::PerColumn ? FragmentSplit::Replicated
+                        : kind == FragmentKind::Accumulator && isSplitByColumns(tile, warpgroups)
+                            ? FragmentSplit::Columns
+                            : FragmentSplit::Rows;
+  return withLayout(loc, tile, FragmentAttr::get(role.getContext(), kind, split, warpgroups));
 }
 
 /// How many columns of a channel's element each warpgroup reads at once, for products that read it

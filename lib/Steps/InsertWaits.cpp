@@ -67,7 +67,7 @@ private:
       if (!isa<StoreOp>(op))
         return WalkResult::advance();
       auto layout = dyn_cast<FragmentAttr>(cast<RankedTensorType>(sums.getType()).getEncoding());
-      if (!layout || layout.getSplit() != FragmentSplit::Rows)
+      if (!layout || !layout.isSplitByRows())
         return op->emitError() << "leaves by rows of a warpgroup: expected sums that are split so, "
                                << "got " << sums.getType();
       return WalkResult::advance();

@@ -164,7 +164,8 @@ private:
 
     b.setInsertionPointAfter(slot.release);
     waitCopies(b, /*read=*/false);
-    ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast(), op.getTells());
+    ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast(),
+                          op.getSignalsCompletion());
   }
 
   LogicalResult lower(ReduceOp op) {

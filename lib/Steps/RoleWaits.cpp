@@ -265,9 +265,9 @@ private:
     if (!channel)
       return op.emitError("has no slots to leave through; run --dash-place-releases first");
     Value rounded;
-    int64_t depth = channel.getDefiningOp<ChannelOp>().getDepth(), pieces = op.getNumPieces();
-    for (int64_t first = 0; first < pieces; first += depth)
-      leave(op, rounded, llvm::seq(first, std::min(first + depth, pieces)));
+    int64_t depth = channel.getDefiningOp<ChannelOp>().getDepth(), slices = op.getNumSlices();
+    for (int64_t first = 0; first < slices; first += depth)
+      leave(op, rounded, llvm::seq(first, std::min(first + depth, slices)));
     op.erase();
     copiesOut = true;
     return success();
@@ -290,12 +290,12 @@ private:
     return RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
   }
 
-  /// Pieces that take a slot each, together. The tile is rounded when the first slots are there.
-  void leave(StoreOp op, Value &rounded, llvm::iota_range<int64_t> pieces) {
+  /// Slices that take a slot each, together. The tile is rounded when the first slots are there.
+  void leave(StoreOp op, Value &rounded, llvm::iota_range<int64_t> slices) {
     Value channel = op.getThrough();
     SmallVector<Value> slots;
-    for (int64_t piece : pieces) {
-      slots.push_back(useAhead(op.getUse(), op.getSlotOf(piece)));
+    for (int64_t slice : slices) {
+      slots.push_back(useAhead(op.getUse(), op.getSlotOf(slice)));
       results.waitFor(b, {channel, LinearIndex::of(slots.back())});
     }
     for (Value &slot : slots) {
@@ -307,13 +307,13 @@ private:
     }
     if (!rounded)
       rounded = round(op);
-    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
-      StoreFragmentOp::create(b, rounded, channel, slot, 0, b.getI64IntegerAttr(piece));
+    for (auto [slice, slot] : llvm::zip_equal(slices, slots))
+      StoreFragmentOp::create(b, rounded, channel, slot, 0, b.getI64IntegerAttr(slice));
     fence();
     SyncWarpgroupOp::create(b);
-    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
+    for (auto [slice, slot] : llvm::zip_equal(slices, slots))
       CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
-                        op.getTile(), piece);
+                        op.getTile(), slice);
   }
 
   RoleOp role;

@@ -163,8 +163,8 @@
 // Behind an item dV leaves through the slots that come next, then dK; no barrier is told.
 // END:      dash.mbarrier_wait %ds_tiles empty{{.*}} borrows
 // END:      dash.round
-// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} piece(0)
-// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} piece(1)
+// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} slice(0)
+// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} slice(1)
 // END-NOT:  mbarrier_arrive
 // END:      nvvm.cp.async.bulk.wait_group 0 {read}
 // END:      dash.round {{.*}} scale

@@ -179,7 +179,7 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 #dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 func.func @waits_for_nobody(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{waits for its sums, but its kernels say that adds to 'dq' do not tell when one is complete; run --dash-outline-program behind --dash-overlap-rounding}}
-  dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) awaits_completion : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }
 gpu.module @waits_for_nobody_kernels attributes {dash.program = #dash.program<"waits_for_nobody"

@@ -225,7 +225,7 @@ gpu.module @apart_kernels attributes {dash.program = #dash.program<"apart"
 // CHECK-NEXT:   }
 // CHECK-NEXT:   llvm.return
 func.func @overlapping(%sum: memref<?x?x?x128xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x128xbf16> {dash.tensor = #dq}) {
-  dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) awaits_completion : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
   return
 }
 gpu.module @overlapping_kernels attributes {dash.program = #dash.program<"overlapping"

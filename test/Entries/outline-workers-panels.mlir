@@ -19,7 +19,7 @@ func.func @attention_bwd(%q: !T {dash.tensor = #q}, %dk: !T {dash.tensor = #dk})
       dash.copy_in %q[%zero, %zero, %zero] to %q_tiles[%zero] element(0) : !T to !CQ
     }
     dash.role "compute" consumer warps(4) registers(240) {
-      dash.copy_out %k_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] piece(0) : !CK to !T
+      dash.copy_out %k_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] slice(0) : !CK to !T
     }
   }
   return

@@ -53,7 +53,7 @@ func.func @attention_bwd(%q: !T {dash.tensor = #q}, %lse: !R {dash.tensor = #lse
     dash.role "compute" consumer warps(4) registers(240) {
       %sums = arith.constant dense<0.0> : tensor<64x128xf32>
       %rounded = dash.round %sums scale(%scale) : tensor<64x128xf32> to tensor<64x128xbf16>
-      dash.copy_out %q_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] piece(0) : !CQ to !T
+      dash.copy_out %q_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] slice(0) : !CQ to !T
     }
   }
   dash.convert %sum to %dq : !S to !T
@@ -133,10 +133,10 @@ func.func @tells(%dq: !T {dash.tensor = #dq}, %rows: index) {
     %dq_tiles = dash.channel "dq" depth(1) at([1024], [32768]) barriers([16, 24]) arrivals([8, 1]) : !CD
     dash.role "reduce" reducer warps(1) registers(24) {
       dash.bulk_store %dq_tiles[%zero] into %sum[%zero, %zero, %zero] : !CD into !S
-      dash.release_turn %sum[%zero, %zero, %zero] last(%zero) tells : !S
+      dash.release_turn %sum[%zero, %zero, %zero] last(%zero) signals_completion : !S
     }
   }
-  dash.convert %sum to %dq waits : !S to !T
+  dash.convert %sum to %dq awaits_completion : !S to !T
   return
 }
 gpu.module @tells_kernels attributes {dash.program = #dash.program<"tells"

@@ -42,7 +42,7 @@ func.func @copies_tiles_out(%k: !T, %i: index) {
     %tiles = dash.channel "k" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.copy_out' op element must be a tile of the slot, from 0 to 0, got 1}}
-      dash.copy_out %tiles[%i] element(1) to %k[%i, %i, %i] piece(0) : !C to !T
+      dash.copy_out %tiles[%i] element(1) to %k[%i, %i, %i] slice(0) : !C to !T
     }
   }
   return
@@ -260,7 +260,7 @@ func.func @copies_what_is_there(%dk: !T, %i: index) {
     %tiles = dash.channel "k" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.copy_out' op a tile of 'f32' for a memref of 'bf16'}}
-      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] slice(0) : !C to !T
     }
   }
   return
@@ -338,13 +338,13 @@ func.func @gradients_are_either() {
 !C = !dash.channel<tensor<128x64xbf16>>
 !T = memref<?x?x?x128xbf16>
 
-// What leaves is as wide as the head; a slot has a piece of it.
+// What leaves is as wide as the head; a slot has a slice of it.
 func.func @copies_pieces_out(%dk: !T, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.copy_out' op piece must be from 0 to 1, got 2}}
-      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(2) : !C to !T
+      // expected-error @below {{'dash.copy_out' op slice must be from 0 to 1, got 2}}
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] slice(2) : !C to !T
     }
   }
   return
@@ -360,7 +360,7 @@ func.func @copies_whole_pieces_out(%dk: !T, %i: index) {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.copy_out' op leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'}}
-      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] slice(0) : !C to !T
     }
   }
   return
@@ -374,8 +374,8 @@ func.func @stores_pieces_of_columns(%t: tensor<128x0xbf16>, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.store_fragment' op a piece is of a tile that has columns, got one without}}
-      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<128x0xbf16> to !C
+      // expected-error @below {{'dash.store_fragment' op a slice is of a tile that has columns, got one without}}
+      dash.store_fragment %t to %tiles[%i] element(0) slice(0) : tensor<128x0xbf16> to !C
     }
   }
   return
@@ -389,8 +389,8 @@ func.func @stores_pieces_of_tiles(%t: tensor<128xbf16>, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.store_fragment' op a piece is of a tile of rank 2, got 'tensor<128xbf16>'}}
-      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<128xbf16> to !C
+      // expected-error @below {{'dash.store_fragment' op a slice is of a tile of rank 2, got 'tensor<128xbf16>'}}
+      dash.store_fragment %t to %tiles[%i] element(0) slice(0) : tensor<128xbf16> to !C
     }
   }
   return
@@ -405,8 +405,8 @@ func.func @stores_pieces_of_operands(%t: !sums, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store_fragment' op a piece is of an operand fragment, got #dash.fragment<accumulator, rows by 2>}}
-      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : !sums to !C
+      // expected-error @below {{'dash.store_fragment' op a slice is of an operand fragment, got #dash.fragment<accumulator, rows by 2>}}
+      dash.store_fragment %t to %tiles[%i] element(0) slice(0) : !sums to !C
     }
   }
   return
@@ -420,8 +420,8 @@ func.func @stores_pieces(%t: tensor<128x128xbf16>, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.store_fragment' op piece must be from 0 to 1, got 2}}
-      dash.store_fragment %t to %tiles[%i] element(0) piece(2) : tensor<128x128xbf16> to !C
+      // expected-error @below {{'dash.store_fragment' op slice must be from 0 to 1, got 2}}
+      dash.store_fragment %t to %tiles[%i] element(0) slice(2) : tensor<128x128xbf16> to !C
     }
   }
   return
@@ -436,7 +436,7 @@ func.func @stores_pieces_of_its_rows(%t: tensor<64x128xbf16>, %i: index) {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.store_fragment' op 'value' must have the rows and the element type of element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'}}
-      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<64x128xbf16> to !C
+      dash.store_fragment %t to %tiles[%i] element(0) slice(0) : tensor<64x128xbf16> to !C
     }
   }
   return

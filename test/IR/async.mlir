@@ -51,7 +51,7 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    %[[LEAD:.+]] = dash.read_indices %q_tiles[%[[SLOT]]] : !channel_{{.+}} -> index
 // CHECK-NEXT:    %[[Q:.+]] = dash.slot_tile %q_tiles[%[[SLOT]]] element(0) : !channel_{{.+}} -> !swizzled_64x128xbf16
 // CHECK-NEXT:    %[[K:.+]] = dash.slot_tile %v_tiles[%[[SLOT]]] element(0) : !channel_{{.+}} -> !swizzled_128x128xbf16
-// CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : !channel_{{.+}} -> !row_64_rows2
+// CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : !channel_{{.+}} -> !per_column_64_replicated2
 // CHECK-NEXT:    dash.load_factor %[[K]] : !swizzled_128x128xbf16 -> !operand_128x128xbf16_rows2
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] async :
 // CHECK-NEXT:    dash.matmul %[[K]], transpose %[[Q]] accumulate(%[[S]]) async :
@@ -62,9 +62,9 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : !channel_
 // CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : !operand_128x128xbf16_rows2 to !channel_
 // CHECK-NEXT:    dash.mbarrier_wait %v_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows : !channel_
-// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) piece(0) : !operand_128x128xbf16_rows2 to !channel_
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) slice(0) : !operand_128x128xbf16_rows2 to !channel_
 // CHECK-NEXT:    dash.sync_warpgroup
-// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] piece(0) : !channel_{{.+}} to memref<?x?x?x128xbf16>
+// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] slice(0) : !channel_{{.+}} to memref<?x?x?x128xbf16>
 func.func @computes(%use: index, %p: !p) {
   %dv = dash.tensor #q : !T
   dash.workers {
@@ -76,7 +76,7 @@ func.func @computes(%use: index, %p: !p) {
       %lead = dash.read_indices %q_tiles[%slot] : !Q -> index
       %q = dash.slot_tile %q_tiles[%slot] element(0) : !Q -> tensor<64x128xbf16, #dash.swizzled>
       %k = dash.slot_tile %v_tiles[%slot] element(0) : !V -> tensor<128x128xbf16, #dash.swizzled>
-      %l = dash.load_row %q_tiles[%slot] element(1) : !Q -> tensor<64xf32, #dash.fragment<row, rows by 2>>
+      %l = dash.load_row %q_tiles[%slot] element(1) : !Q -> tensor<64xf32, #dash.fragment<per_column, replicated by 2>>
       %k_rows = dash.load_factor %k
         : tensor<128x128xbf16, #dash.swizzled> -> tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
       %s = dash.matmul %k, transpose %q async
@@ -90,9 +90,9 @@ func.func @computes(%use: index, %p: !p) {
       dash.mbarrier_arrive %q_tiles full[%slot] by thread : !Q
       dash.store_fragment %p to %v_tiles[%slot] element(0) : !p to !V
       dash.mbarrier_wait %v_tiles empty[%slot] phase(%phase) borrows : !V
-      dash.store_fragment %p to %v_tiles[%slot] element(0) piece(0) : !p to !V
+      dash.store_fragment %p to %v_tiles[%slot] element(0) slice(0) : !p to !V
       dash.sync_warpgroup
-      dash.copy_out %v_tiles[%slot] element(0) to %dv[%lead, %lead, %lead] piece(0) : !V to !T
+      dash.copy_out %v_tiles[%slot] element(0) to %dv[%lead, %lead, %lead] slice(0) : !V to !T
     }
   }
   return

@@ -40,8 +40,8 @@ func.func @stands_outside_items(%q: !T, %k: !T, %v: !T, %s: memref<?x?x?x128xf32
 
 // What is added is sums.
 func.func @layout_is_that_of_sums(%s: memref<2x4x8x64xf32>, %t: memref<2x4x8x64xbf16>) {
-  // expected-error @below {{'dash.convert' op 'layout' must be an accumulator's, got #dash.fragment<row, rows by 2>}}
-  dash.convert %s to %t layout(<row, rows by 2>) : memref<2x4x8x64xf32> to memref<2x4x8x64xbf16>
+  // expected-error @below {{'dash.convert' op 'layout' must be an accumulator's, got #dash.fragment<per_column, replicated by 2>}}
+  dash.convert %s to %t layout(<per_column, replicated by 2>) : memref<2x4x8x64xf32> to memref<2x4x8x64xbf16>
   return
 }
 

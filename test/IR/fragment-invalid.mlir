@@ -36,9 +36,21 @@ func.func private @operand_of_columns(tensor<64x128xbf16, #dash.fragment<operand
 
 // -----
 
+// Sums are split: two warpgroups do not compute one of them.
+// expected-error @below {{an accumulator is split by rows or columns, got replicated}}
+func.func private @replicated_sums(tensor<64x128xf32, #dash.fragment<accumulator, replicated by 2>>)
+
+// -----
+
+// Every warpgroup needs the numbers of all columns.
+// expected-error @below {{numbers per column are replicated in each warpgroup, got rows}}
+func.func private @numbers_split_by_rows(tensor<64xf32, #dash.fragment<per_column, rows by 2>>)
+
+// -----
+
 // A number for each column, in each warpgroup.
-// expected-error @below {{#dash.fragment<row, rows by 2> needs a multiple of 16 elements in one dimension, got 64x64}}
-func.func private @row_of_a_tile(tensor<64x64xf32, #dash.fragment<row, rows by 2>>)
+// expected-error @below {{#dash.fragment<per_column, replicated by 2> needs a multiple of 16 elements in one dimension, got 64x64}}
+func.func private @row_of_a_tile(tensor<64x64xf32, #dash.fragment<per_column, replicated by 2>>)
 
 // -----
 

@@ -120,8 +120,8 @@ func.func @nothing_is_apart(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index
 func.func @nobody_waits(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
   dash.workers {
     dash.role "reduce" reducer warps(2) {
-      // expected-error @below {{'dash.ordered_reduce' op tells when a sum is complete, but 'dash.convert' does not wait for it}}
-      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) tells : tensor<64x128xf32> into !S
+      // expected-error @below {{'dash.ordered_reduce' op signals that a sum is complete, but 'dash.convert' does not await it}}
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) signals_completion : tensor<64x128xf32> into !S
     }
   }
   // expected-note @below {{the 'dash.convert' of its target}}
@@ -137,12 +137,12 @@ func.func @nobody_waits(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
 func.func @nobody_tells(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
   dash.workers {
     dash.role "reduce" reducer warps(2) {
-      // expected-error @below {{'dash.ordered_reduce' op does not tell when a sum is complete, but 'dash.convert' waits for it}}
+      // expected-error @below {{'dash.ordered_reduce' op does not signal that a sum is complete, but 'dash.convert' awaits it}}
       dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) : tensor<64x128xf32> into !S
     }
   }
   // expected-note @below {{the 'dash.convert' of its target}}
-  dash.convert %sum to %dq waits : !S to !T
+  dash.convert %sum to %dq awaits_completion : !S to !T
   return
 }
 
@@ -152,7 +152,7 @@ func.func @no_sum(%a: tensor<64x128xf32>, %sum: memref<?x?x?x128xf32>, %i: index
   dash.workers {
     dash.role "reduce" reducer warps(2) {
       // expected-error @below {{'dash.ordered_reduce' op is kept apart, so there is no sum that it could tell of}}
-      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) apart tells : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) apart signals_completion : tensor<64x128xf32> into memref<?x?x?x128xf32>
     }
   }
   return

@@ -60,17 +60,17 @@ func.func @apart(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
 }
 
 // The last turn tells that a sum is complete, for which whoever rounds it waits.
-// CHECK-LABEL: func.func @tells
-// CHECK:         dash.ordered_reduce %{{.+}} into %[[SUM:.+]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) tells : tensor<64x128xf32> into memref<?x?x?x128xf32>
-// CHECK:         dash.release_turn %[[SUM]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) tells : memref<?x?x?x128xf32>
-// CHECK:         dash.convert %[[SUM]] to %{{.+}} waits : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
-func.func @tells(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
+// CHECK-LABEL: func.func @completion
+// CHECK:         dash.ordered_reduce %{{.+}} into %[[SUM:.+]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) signals_completion : tensor<64x128xf32> into memref<?x?x?x128xf32>
+// CHECK:         dash.release_turn %[[SUM]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) signals_completion : memref<?x?x?x128xf32>
+// CHECK:         dash.convert %[[SUM]] to %{{.+}} awaits_completion : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+func.func @completion(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
   dash.workers {
     dash.role "reduce" reducer warps(2) {
-      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) tells : tensor<64x128xf32> into !S
-      dash.release_turn %sum[%i, %i, %i] last(%i) tells : !S
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) signals_completion : tensor<64x128xf32> into !S
+      dash.release_turn %sum[%i, %i, %i] last(%i) signals_completion : !S
     }
   }
-  dash.convert %sum to %dq waits : !S to !T
+  dash.convert %sum to %dq awaits_completion : !S to !T
   return
 }

@@ -87,7 +87,7 @@ gpu.module @attention_bwd_kernels {
 // -----
 
 !P = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
-!L = tensor<64xf32, #dash.fragment<row, rows by 2>>
+!L = tensor<64xf32, #dash.fragment<per_column, replicated by 2>>
 
 // A consumer has one register for the scale.
 gpu.module @kernels {

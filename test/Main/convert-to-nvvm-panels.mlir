@@ -61,9 +61,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         %r = dash.matmul %k_rows, %q async : (!H, !Q) -> !P
         %s_done, %r_done = dash.wgmma_wait %s, %r pending(0) factors(%k_rows : !H) : !P, !P -> !P, !P
         %rounded = dash.round %r_done : !P to !H
-        dash.store_fragment %rounded to %k_tiles[%c0] element(0) piece(0) : !H to !CK
+        dash.store_fragment %rounded to %k_tiles[%c0] element(0) slice(0) : !H to !CK
         dash.sync_warpgroup
-        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] piece(0) : !CK to memref<?x?x?x64xbf16>
+        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] slice(0) : !CK to memref<?x?x?x64xbf16>
       }
     }
     llvm.return

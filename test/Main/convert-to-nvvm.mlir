@@ -54,7 +54,7 @@
 // CHECK:             nvvm.cp.async.bulk.commit.group
 #rows = #dash.fragment<accumulator, rows by 2>
 #factor = #dash.fragment<operand, rows by 2>
-#row = #dash.fragment<row, rows by 2>
+#row = #dash.fragment<per_column, replicated by 2>
 !K = tensor<128x64xbf16, #dash.swizzled>
 !Q = tensor<64x64xbf16, #dash.swizzled>
 !P = tensor<128x64xf32, #rows>
@@ -102,9 +102,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
           scf.yield %done : !P
         }
         %rounded = dash.round %sums scale(%scale) : !P to !H
-        dash.store_fragment %rounded to %k_tiles[%c0] element(0) piece(0) : !H to !CK
+        dash.store_fragment %rounded to %k_tiles[%c0] element(0) slice(0) : !H to !CK
         dash.sync_warpgroup
-        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] piece(0) : !CK to memref<?x?x?x64xbf16>
+        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] slice(0) : !CK to memref<?x?x?x64xbf16>
       }
     }
     llvm.return
@@ -190,7 +190,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         dash.bulk_add %dq_tiles[%c0] into %dq[%c0, %c0, %warp] : !CD into !S
         nvvm.cp.async.bulk.commit.group
         dash.release_turn %dq[%c0, %c0, %warp] last(%c0) : !S
-        dash.release_turn %dq[%c0, %c0, %warp] last(%c0) tells : !S
+        dash.release_turn %dq[%c0, %c0, %warp] last(%c0) signals_completion : !S
         dash.mbarrier_arrive %dq_tiles empty[%c0] by thread : !CD
       }
     }

@@ -15,16 +15,16 @@
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles | grep -v dash.convert | dash-opt --dash-overlap-rounding | FileCheck %s --check-prefix=NONE
 // NONE-LABEL: func.func @attention_bwd
-// NONE-NOT:   {{tells|waits}} :
+// NONE-NOT:   {{signals_completion|awaits_completion}} :
 
 // CHECK-LABEL: func.func @attention_bwd
 // CHECK:         dash.role "reduce" reducer
 // CHECK:           dash.walk (%[[HEAD:.+]], %[[Q:.+]], %[[TURN:.+]]) {
-// CHECK:             dash.ordered_reduce %{{.+}} into %[[DQ:.+]][%{{.+}}, %[[HEAD]], %[[Q]]] turn(%[[TURN]]) tells :
-// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART:.+]]) tells :
-// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) tells :
-// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART]]) tells :
-// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) tells :
-// CHECK-DAG:     dash.convert %[[DQ]] to %{{.+}} scale(%{{[^)]+}}) waits :
-// PARTS-DAG:     dash.convert %[[DK]] to %{{.+}} pieces(2) waits :
-// PARTS-DAG:     dash.convert %[[DV]] to %{{.+}} pieces(2) waits :
+// CHECK:             dash.ordered_reduce %{{.+}} into %[[DQ:.+]][%{{.+}}, %[[HEAD]], %[[Q]]] turn(%[[TURN]]) signals_completion :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART:.+]]) signals_completion :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) signals_completion :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART]]) signals_completion :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) signals_completion :
+// CHECK-DAG:     dash.convert %[[DQ]] to %{{.+}} scale(%{{[^)]+}}) awaits_completion :
+// PARTS-DAG:     dash.convert %[[DK]] to %{{.+}} pieces(2) awaits_completion :
+// PARTS-DAG:     dash.convert %[[DV]] to %{{.+}} pieces(2) awaits_completion :

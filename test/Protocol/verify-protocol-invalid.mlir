@@ -377,9 +377,9 @@ func.func @results_lie_there() {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
       // expected-note @below {{this op wrote it}}
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       %t = dash.slot_tile %ds_tiles[%slot] element(0) : !K -> !k
-      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where piece 0 of a consumer's results lies}}
+      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where slice 0 of a consumer's results lies}}
       %s = dash.matmul %t, transpose %t async : (!k, !k) -> !s
     }
   }
@@ -401,9 +401,9 @@ func.func @the_other_piece(%dk: memref<?x?x?x128xbf16>) {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !C
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
       // expected-note @below {{this op wrote it}}
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
-      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where piece 0 of a consumer's results lies}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(1) : !C to memref<?x?x?x128xbf16>
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !C
+      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where slice 0 of a consumer's results lies}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(1) : !C to memref<?x?x?x128xbf16>
     }
   }
   return
@@ -424,10 +424,10 @@ func.func @leaves_once(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !C
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
       // expected-note @below {{this op wrote it}}
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
-      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !C
+      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x64xbf16>
       // expected-error @below {{copies element 0 of use 0 of channel 'ds' out, and nothing has been written there since it has left}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x64xbf16>
     }
   }
   return
@@ -447,9 +447,9 @@ func.func @leaves_whole(%dk: memref<?x?x?x128xbf16>) {
       %p = arith.constant dense<0.0> : !p
       %slot, %phase = dash.ring %ds_tiles[%c0] : !C
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
-      // expected-error @below {{copies results out of which piece 1 of tile (0, 0, 0) leaves 0 times from warpgroup 0, expected 1: as often as all pieces of all results}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x128xbf16>
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !C
+      // expected-error @below {{copies results out of which slice 1 of tile (0, 0, 0) leaves 0 times from warpgroup 0, expected 1: as often as all slices of all results}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x128xbf16>
       nvvm.cp.async.bulk.wait_group 0
     }
   }
@@ -474,12 +474,12 @@ func.func @leaves_in_one_width(%dk: memref<?x?x?x128xbf16>) {
       %there, %phase_there = dash.ring %wide[%c0] : !W
       dash.mbarrier_wait %narrow empty[%slot] phase(%phase) borrows : !C
       dash.mbarrier_wait %wide empty[%there] phase(%phase_there) borrows : !W
-      dash.store_fragment %p to %narrow[%slot] element(0) piece(0) : !p to !C
-      dash.store_fragment %p to %wide[%there] element(0) piece(0) : !p to !W
+      dash.store_fragment %p to %narrow[%slot] element(0) slice(0) : !p to !C
+      dash.store_fragment %p to %wide[%there] element(0) slice(0) : !p to !W
       // expected-note @below {{this op copies it too}}
-      dash.copy_out %narrow[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x128xbf16>
-      // expected-error @below {{copies out a tile in pieces of another width}}
-      dash.copy_out %wide[%there] element(0) to %dk[%c0, %c0, %c0] piece(0) : !W to memref<?x?x?x128xbf16>
+      dash.copy_out %narrow[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x128xbf16>
+      // expected-error @below {{copies out a tile in slices of another width}}
+      dash.copy_out %wide[%there] element(0) to %dk[%c0, %c0, %c0] slice(0) : !W to memref<?x?x?x128xbf16>
       nvvm.cp.async.bulk.wait_group 0
     }
   }
@@ -506,13 +506,13 @@ func.func @leave_alike(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
       dash.mbarrier_wait %ds_tiles empty[%slot_1] phase(%phase_1) borrows : !C
       dash.mbarrier_wait %ds_tiles empty[%slot_2] phase(%phase_2) borrows : !C
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
-      dash.store_fragment %p to %ds_tiles[%slot_1] element(0) piece(0) : !p to !C
-      dash.store_fragment %p to %ds_tiles[%slot_2] element(0) piece(0) : !p to !C
-      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
-      dash.copy_out %ds_tiles[%slot_1] element(0) to %dv[%c0, %c0, %c1] piece(0) : !C to memref<?x?x?x64xbf16>
-      // expected-error @below {{copies results out of which piece 0 of tile (0, 0, 1) leaves 0 times from warpgroup 0, expected 1: as often as all pieces of all results}}
-      dash.copy_out %ds_tiles[%slot_2] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !C
+      dash.store_fragment %p to %ds_tiles[%slot_1] element(0) slice(0) : !p to !C
+      dash.store_fragment %p to %ds_tiles[%slot_2] element(0) slice(0) : !p to !C
+      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x64xbf16>
+      dash.copy_out %ds_tiles[%slot_1] element(0) to %dv[%c0, %c0, %c1] slice(0) : !C to memref<?x?x?x64xbf16>
+      // expected-error @below {{copies results out of which slice 0 of tile (0, 0, 1) leaves 0 times from warpgroup 0, expected 1: as often as all slices of all results}}
+      dash.copy_out %ds_tiles[%slot_2] element(0) to %dk[%c0, %c0, %c0] slice(0) : !C to memref<?x?x?x64xbf16>
       nvvm.cp.async.bulk.wait_group 0
     }
   }
@@ -533,9 +533,9 @@ func.func @results_still_leave(%dk: memref<?x?x?x64xbf16>) {
       %p = arith.constant dense<0.0> : !p
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       // expected-note @below {{this op}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x64xbf16>
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !K to memref<?x?x?x64xbf16>
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
       // expected-error @below {{writes element 0 of use 0 of channel 'ds' while a copy or a product still reads it}}
       dash.store_fragment %p to %ds_tiles[%slot] element(0) : !p to !K

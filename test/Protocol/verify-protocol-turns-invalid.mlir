@@ -357,8 +357,8 @@ func.func @copied_out(%dk: !T) {
       %zero = arith.constant dense<0.0> : !p
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %zero to %ds_tiles[%slot] element(0) piece(0) : !p to !K
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.store_fragment %zero to %ds_tiles[%slot] element(0) slice(0) : !p to !K
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !K to !T
       nvvm.cp.async.bulk.wait_group 0 {read}
     }
   }

@@ -101,8 +101,8 @@ func.func @copied_out(%dk: !T) {
       %zero = arith.constant dense<0.0> : !v
       %slot, %phase = dash.ring %ds_tiles[%c0] : !V
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !V
-      dash.store_fragment %zero to %ds_tiles[%slot] element(0) piece(0) : !v to !V
-      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !V to !T
+      dash.store_fragment %zero to %ds_tiles[%slot] element(0) slice(0) : !v to !V
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] slice(0) : !V to !T
       nvvm.cp.async.bulk.wait_group 0 {read}
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !V
       dash.store_fragment %zero to %ds_tiles[%slot] element(0) : !v to !V

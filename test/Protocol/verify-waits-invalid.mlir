@@ -339,9 +339,9 @@ func.func @no_fence(%p: !p, %out: memref<?x?x?x128xbf16>) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       // expected-error @below {{hands on a slot of channel 'ds' that threads have written without a proxy fence behind}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x128xbf16>
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to memref<?x?x?x128xbf16>
     }
   }
   return
@@ -475,10 +475,10 @@ func.func @copies_unmet(%p: !p, %out: !T) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       // expected-error @below {{copies rows of channel 'ds' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
     }
   }
   return
@@ -498,11 +498,11 @@ func.func @meets_unfenced(%p: !p, %out: !T) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       dash.sync_warpgroup
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       // expected-error @below {{copies rows of channel 'ds' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
     }
   }
   return
@@ -522,13 +522,13 @@ func.func @writes_under_a_copy(%p: !p, %out: !T) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       dash.sync_warpgroup
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
       nvvm.cp.async.bulk.wait_group 0 {read}
       // expected-error @below {{writes a slot of channel 'ds' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
     }
   }
   return
@@ -548,10 +548,10 @@ func.func @writes_unread(%p: !p, %out: !T) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       dash.sync_warpgroup
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
       dash.sync_warpgroup
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
       // expected-error @below {{writes a slot of channel 'ds' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
@@ -581,10 +581,10 @@ func.func @writes_what_a_turn_before_copies(%p: !p, %out: !T) {
         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         dash.mbarrier_arrive %ds_tiles full[%slot] by warp : !K
         dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-        dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+        dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         dash.sync_warpgroup
-        dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+        dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
       }
     }
   }
@@ -605,7 +605,7 @@ func.func @hands_on_what_it_borrows(%p: !p, %out: !T) {
       %c0 = arith.constant 0 : index
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       // expected-error @below {{gives a slot of channel 'ds' on that the role has not waited for}}
       dash.mbarrier_arrive %ds_tiles full[%slot] by warp : !K
@@ -648,7 +648,7 @@ func.func @leaves_unborrowed(%p: !p, %out: !T) {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
       // expected-error @below {{leaves through a slot of channel 'ds' that is not borrowed: its wait must say 'borrows'}}
-      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) slice(0) : !p to !K
     }
   }
   return
@@ -668,7 +668,7 @@ func.func @copies_unborrowed(%p: !p, %out: !T) {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !K
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
       // expected-error @below {{copies out of a slot of channel 'ds' that is not borrowed: others may write and read it}}
-      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
     }
   }
   return
@@ -677,7 +677,7 @@ func.func @copies_unborrowed(%p: !p, %out: !T) {
 // -----
 
 !Q = !dash.channel<tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>>
-!row = tensor<64xf32, #dash.fragment<row, rows by 2>>
+!row = tensor<64xf32, #dash.fragment<per_column, replicated by 2>>
 
 // Threads read by another proxy than the copy engine writes, so a fence stands between. That of one branch is none for the other.
 func.func @rows_read_unfenced(%condition: i1) {

@@ -87,17 +87,17 @@ func.func @borrowed(%n: index, %p: !p, %out: memref<?x?x?x128xbf16>) {
         %next = arith.addi %item, %c1 : index
         %there, %p1 = dash.ring %ds_tiles[%next] : !K
         dash.mbarrier_wait %ds_tiles empty[%there] phase(%p1) borrows : !K
-        dash.store_fragment %p to %ds_tiles[%there] element(0) piece(0) : !p to !K
+        dash.store_fragment %p to %ds_tiles[%there] element(0) slice(0) : !p to !K
         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         dash.sync_warpgroup
-        dash.copy_out %ds_tiles[%there] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x128xbf16>
+        dash.copy_out %ds_tiles[%there] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to memref<?x?x?x128xbf16>
         %behind = arith.addi %next, %c1 : index
         %far, %p2 = dash.ring %ds_tiles[%behind] : !K
         dash.mbarrier_wait %ds_tiles empty[%far] phase(%p2) borrows : !K
-        dash.store_fragment %p to %ds_tiles[%far] element(0) piece(0) : !p to !K
+        dash.store_fragment %p to %ds_tiles[%far] element(0) slice(0) : !p to !K
         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         dash.sync_warpgroup
-        dash.copy_out %ds_tiles[%far] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x128xbf16>
+        dash.copy_out %ds_tiles[%far] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to memref<?x?x?x128xbf16>
       }
       nvvm.cp.async.bulk.wait_group 0
     }

@@ -37,11 +37,11 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
       %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
       // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (!acc_128x128_rows2)
       %dk = scf.for %i = %c0 to %c1 step %c1 iter_args(%sum = %zero) -> tensor<128x128xf32> {
-        // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> !swizzled_64x128xbf16, !row_64_rows2, index
+        // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> !swizzled_64x128xbf16, !per_column_64_replicated2, index
         %q_tile, %l, %lead = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
         // CHECK: dash.matmul {{.*}} -> !acc_128x64_rows2
         %s = dash.matmul %k, transpose %q_tile : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
-        // CHECK: dash.log_probability {{.*}} : !acc_128x64_rows2, !row_64_rows2
+        // CHECK: dash.log_probability {{.*}} : !acc_128x64_rows2, !per_column_64_replicated2
         %log = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
         // CHECK: dash.hide {{.*}} : !acc_128x64_rows2
         %shown = dash.hide %log band(%lead, %c0) : tensor<128x64xf32>

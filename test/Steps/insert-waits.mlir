@@ -278,12 +278,12 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: %[[S1:.*]], %[[P1:.*]] = dash.ring %ds_tiles
 // CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[S1]]] phase(%[[P1]]) borrows
 // CHECK-NEXT: %[[ROUNDED:.*]] = dash.round %{{.*}} :
-// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S0]]] element(0) piece(0)
-// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S1]]] element(0) piece(1)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S0]]] element(0) slice(0)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S1]]] element(0) slice(1)
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: dash.sync_warpgroup
-// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S0]]] element(0) to {{.*}} piece(0)
-// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S1]]] element(0) to {{.*}} piece(1)
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S0]]] element(0) to {{.*}} slice(0)
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S1]]] element(0) to {{.*}} slice(1)
 // The second takes the slots of the first, so it waits until they are read.
 // CHECK:      nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK-NEXT: dash.sync_warpgroup
@@ -316,17 +316,17 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-LABEL: func.func @one_slot
 // CHECK:      dash.mbarrier_wait %ds_tiles empty[%[[SLOT:.*]]] phase(%[[PHASE:.*]]) borrows
 // CHECK-NEXT: %[[ROUNDED:.*]] = dash.round
-// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) piece(0)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) slice(0)
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: dash.sync_warpgroup
-// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} piece(0)
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} slice(0)
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK-NEXT: dash.sync_warpgroup
 // CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows
-// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) piece(1)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) slice(1)
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: dash.sync_warpgroup
-// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} piece(1)
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} slice(1)
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
 func.func @one_slot(%dv: !T) {
   dash.workers {
@@ -380,8 +380,8 @@ func.func @either(%dv: !T, %is_even: i1) {
 // CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[THIRD]]] phase(%[[PHASE]]) borrows
 // CHECK-NEXT: %[[NEXT:[^ ,]*]], %[[PHASE_0:.*]] = dash.ring %ds_tiles[%[[USE]]]
 // CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[NEXT]]] phase(%[[PHASE_0]]) borrows
-// CHECK:      dash.store_fragment %{{.*}} to %ds_tiles[%[[THIRD]]] element(0) piece(0)
-// CHECK-NEXT: dash.store_fragment %{{.*}} to %ds_tiles[%[[NEXT]]] element(0) piece(1)
+// CHECK:      dash.store_fragment %{{.*}} to %ds_tiles[%[[THIRD]]] element(0) slice(0)
+// CHECK-NEXT: dash.store_fragment %{{.*}} to %ds_tiles[%[[NEXT]]] element(0) slice(1)
 func.func @in_turn(%dv: !T, %use: index) {
   dash.workers {
     %ds_tiles = dash.channel "ds" depth(3) : !DSCh

@@ -141,15 +141,15 @@ def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
   let summary = "Copy this warpgroup's rows of a slot to memory";
   let description = [{
     One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and commits them as a group. Of a tile
-    with n times the columns of a slot, a slot has one piece: columns `[piece * w, (piece + 1) * w)`, w being those of the slot. A
-    tile with fewer columns than a slot is one piece, in the slot's first columns.
+    with n times the columns of a slot, a slot has one slice: columns `[slice * w, (slice + 1) * w)`, w being those of the slot. A
+    tile with fewer columns than a slot is one slice, in the slot's first columns.
 
     **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and synchronized.
     **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a wait for the group, which the
     warpgroup meets behind.
-    **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] piece(1) : !dash.channel<tensor<128x64xbf16>>
+    **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] slice(1) : !dash.channel<tensor<128x64xbf16>>
     to memref<?x?x?x128xbf16>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'`; `a piece is of a tile that has columns, got one without`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'`; `a slice is of a tile that has columns, got one without`; `slice must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
     'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -157,14 +157,14 @@ def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
     Arg<I64Attr, "which tile of the slot">:$element,
     Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile,
-    Arg<I64Attr, "which columns of the tile">:$piece);
+    Arg<I64Attr, "which columns of the tile">:$slice);
   let assemblyFormat = [{
     $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]`
-    `piece` `(` $piece `)` attr-dict `:` type($channel) `to` type($target)
+    `slice` `(` $slice `)` attr-dict `:` type($channel) `to` type($target)
   }];
   let hasVerifier = 1;
   let extraClassDefinition = SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, getElement())"
-      ".ofOwnRows().ofPiece(getPiece()).withMemory({getTarget(), getSequence(), getHead(), getTile()})">.said #
+      ".ofOwnRows().ofSlice(getSlice()).withMemory({getTarget(), getSequence(), getHead(), getTile()})">.said #
       Syncs<"Sync{SyncKind::CommitCopies}">.said;
 }
 
@@ -249,7 +249,7 @@ def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
     **Preconditions**: the slot is full.
     **Postconditions**: none.
     **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> ->
-    tensor<64xf32, #dash.fragment<row, rows by 2>>`, as in test/Steps/insert-waits.mlir.
+    tensor<64xf32, #dash.fragment<per_column, replicated by 2>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `'result' must be element 1 of the slot, 'tensor<64xf32>', got 'tensor<128xf32>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
@@ -290,29 +290,29 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
   let summary = "Write this warpgroup's part of a tile to a slot";
   let description = [{
     An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads hold it, 16 bytes a
-    thread, at the warpgroup's offset: `#dash.fragment`. `piece(n)` says that it is a result that leaves (`dash.copy_out`), of which a slot
+    thread, at the warpgroup's offset: `#dash.fragment`. `slice(n)` says that it is a result that leaves (`dash.copy_out`), of which a slot
     has as many columns as fit.
 
-    **Preconditions**: the slot is empty; it is borrowed for a piece, and only for one.
+    **Preconditions**: the slot is empty; it is borrowed for a slice, and only for one.
     **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
     by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and the element type of
-    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a piece is of a tile of rank 2, got 'tensor<128xbf16>'`;
-    `a piece is of an operand fragment, got #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about pieces; `stands inside 'dash.role' only: channels
+    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a slice is of a tile of rank 2, got 'tensor<128xbf16>'`;
+    `a slice is of an operand fragment, got #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about slices; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
     Arg<Tile, "the tile, in registers">:$value,
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
     Arg<I64Attr, "which tile of the slot">:$element,
-    Arg<OptionalAttr<I64Attr>, "which columns of a tile that leaves">:$piece);
+    Arg<OptionalAttr<I64Attr>, "which columns of a tile that leaves">:$slice);
   let assemblyFormat = [{
-    $value `to` $channel `[` $slot `]` `element` `(` $element `)` (`piece` `(` $piece^ `)`)? attr-dict
+    $value `to` $channel `[` $slot `]` `element` `(` $element `)` (`slice` `(` $slice^ `)`)? attr-dict
     `:` type($value) `to` type($channel)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::Threads, $slot, getElement(), getValue()).ofOwnRows().ofPiece(getPiece())">.said;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::Threads, $slot, getElement(), getValue()).ofOwnRows().ofSlice(getSlice())">.said;
 }
 
 def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -391,13 +391,13 @@ def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn
 
 def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     Arg<Index, "1 if the turn is the chain's last">:$is_last,
-    Arg<UnitAttr, "the last turn tells that the sum is complete">:$tells)> {
+    Arg<UnitAttr, "the last turn signals that the sum is complete">:$signals_completion)> {
   let summary = "Give a tile's next turn on";
   let description = [{
     `red.release.gpu` adds 1 to the counter. The chain's last turn sets it to -1 instead, by a
-    relaxed store, so that a complete chain differs from one that has not begun. With `tells`, that
-    store is `st.release.gpu`: a thread that acquires it sees the complete sum. `NAME_prepare` of the
-    next launch begins the counter anew.
+    relaxed store, so that a complete chain differs from one that has not begun. With
+    `signals_completion`, that store is `st.release.gpu`: a thread that acquires it sees the complete
+    sum. `NAME_prepare` of the next launch begins the counter anew.
 
     **Preconditions**: the thread's add is complete (not only read), and fenced.
     **Postconditions**: the acquire of the next turn sees the sum.
@@ -406,9 +406,9 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`tells` $tells^)? attr-dict `:` type($sums)
+    $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`signals_completion` $signals_completion^)? attr-dict `:` type($sums)
   }];
-  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Give, getSum(), Value(), getIsLast(), getTells()}">.said;
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Give, getSum(), Value(), getIsLast(), getSignalsCompletion()}">.said;
 }
 
 def CountTurnsOp : Dash_SumOp<"count_turns", (ins

@@ -264,8 +264,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     that added it hold it in registers: the attribute is the encoding of what they add. With `pieces`, each tile of the target
     was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them. With `apart`, contributions to
     the source were kept in places of their own: they are added up first, in the order of their turns, as `dash.ordered_reduce` adds.
-    With `waits`, each tile is rounded once the last turn of its chain has told that its sum is complete (`tells`), while others are
-    still added to.
+    With `awaits_completion`, each tile is rounded once the last turn of its chain has signalled that its sum is complete
+    (`signals_completion` there), while others are still added to.
 
     **Preconditions**: source and target have one shape if static; source may have more columns,
     which are never read. Stands outside `dash.items`.
@@ -281,7 +281,7 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
 
     **Errors**
     - `'source' must have the head dim of 'target', 128, or more, got 64`
-    - `'layout' must be an accumulator's, got #dash.fragment<row, rows by 2>`
+    - `'layout' must be an accumulator's, got #dash.fragment<per_column, replicated by 2>`
     - `'pieces' must be at least 2, got 1`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
@@ -292,12 +292,12 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,
     Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces,
     Arg<UnitAttr, "contributions are still to be added up">:$apart,
-    Arg<UnitAttr, "for each sum until it is complete">:$waits);
+    Arg<UnitAttr, "for each sum until it is complete">:$awaits_completion);
   let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
     "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr(), UnitAttr());">];
   let assemblyFormat = [{
     $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)?
-    (`apart` $apart^)? (`waits` $waits^)? attr-dict
+    (`apart` $apart^)? (`awaits_completion` $awaits_completion^)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

@@ -190,10 +190,10 @@ def FragmentAccumulator : I32EnumAttrCase<"Accumulator", 0, "accumulator">;
 /// The same numbers rounded and packed in pairs: the A fragment of the next product.
 def FragmentOperand : I32EnumAttrCase<"Operand", 1, "operand">;
 /// A number for each column of an accumulator.
-def FragmentRow : I32EnumAttrCase<"Row", 2, "row">;
+def FragmentPerColumn : I32EnumAttrCase<"PerColumn", 2, "per_column">;
 
 def FragmentKind : I32EnumAttr<"FragmentKind", "how threads hold a tile in registers",
-    [FragmentAccumulator, FragmentOperand, FragmentRow]> {
+    [FragmentAccumulator, FragmentOperand, FragmentPerColumn]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
@@ -203,7 +203,11 @@ def SplitRows : I32EnumAttrCase<"Rows", 0, "rows">;
 /// Each warpgroup has all 64 rows, and an equal share of the columns.
 def SplitColumns : I32EnumAttrCase<"Columns", 1, "columns">;
 
-def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a tile", [SplitRows, SplitColumns]> {
+/// Each warpgroup has all of it.
+def SplitReplicated : I32EnumAttrCase<"Replicated", 2, "replicated">;
+
+def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a tile",
+    [SplitRows, SplitColumns, SplitReplicated]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }

@@ -136,6 +136,11 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     (`again` `(` $channel^ `[` $slot `]` `indices` `(` $indices `)` `:` type($channel) `)`)?
     (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];
+  let extraClassDeclaration = [{
+    /// The slot's indices that are read again: the kv tile's, and the sequence's of a list.
+    int64_t getKvTileIndex() { return getIndices()->front(); }
+    int64_t getSequenceIndex() { return getIndices()->back(); }
+  }];
   let hasVerifier = 1;
 }
 

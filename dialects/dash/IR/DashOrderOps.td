@@ -387,7 +387,8 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     its turn, and does not wait. `dash.convert` adds the contributions up in the order of turns
     (`dash-keep-apart`).
 
-    With `tells`, the last turn of a chain tells that the sum is complete, and `dash.convert` waits for that. (`dash-overlap-rounding`)
+    With `signals_completion`, the last turn of a chain signals that the sum is complete, and `dash.convert` awaits that
+    (`dash-overlap-rounding`).
 
     **Preconditions**: as `dash.reduce`, but stands in scheduled `dash.items`; the turns of a chain
     are 0 to n-1, each once (proven on the schedule, not here). Target needs no initial value.
@@ -425,7 +426,7 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     - `adds piece 2 of 2, expected a piece from 0 to 1 of at least 2`
     - `is kept apart, but 'dash.convert' does not add contributions up`
     - `adds to a sum, but 'dash.convert' adds contributions up that are kept apart`
-    - `tells when a sum is complete, but 'dash.convert' does not wait for it`
+    - `signals that a sum is complete, but 'dash.convert' does not await it`
     - `does not tell when a sum is complete, but 'dash.convert' waits for it`
     - `is kept apart, so there is no sum that it could tell of`
     - the two about rows and columns of `dash.reduce`
@@ -439,10 +440,10 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     Arg<OptionalAttr<I64Attr>, "which piece of the tile; all of it if absent">:$piece,
     Arg<OptionalAttr<I64Attr>, "of how many pieces">:$pieces,
     Arg<UnitAttr, "kept in a place of its own">:$apart,
-    Arg<UnitAttr, "the last turn tells that the sum is complete">:$tells);
+    Arg<UnitAttr, "the last turn signals that the sum is complete">:$signals_completion);
   let assemblyFormat = [{
     $value `into` $target `[` $sequence `,` $head `,` $tile `]` (`piece` `(` $piece^ `of` $pieces `)`)?
-    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? (`tells` $tells^)? attr-dict `:` type($value) `into` type($target)
+    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? (`signals_completion` $signals_completion^)? attr-dict `:` type($value) `into` type($target)
   }];
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$turn),

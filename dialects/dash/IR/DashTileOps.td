@@ -63,8 +63,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     target.
 
     In a consumer it leaves through slots of a channel that the role fills by itself, before it fills them: those behind its last
-    use. A slot has a piece of it, all rows and as many columns as fit or are left; `ahead` says how many slots further on than the next the first
-    piece is, and pieces take slots in turn. `use` numbers the next one, once order is read.
+    use. A slot has a slice of it, all rows and as many columns as fit or are left; `ahead` says how many slots further on than the next the first
+    slice is, and slices take slots in turn. `use` numbers the next one, once order is read.
 
     **Example**
     ```mlir
@@ -95,7 +95,7 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     Arg<Index, "tile of the sequence">:$tile,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     Arg<Optional<AnyType>, "channel through whose slots it leaves, once releases are placed">:$through,
-    Arg<DefaultValuedAttr<I64Attr, "0">, "slots in front of that of its first piece">:$ahead,
+    Arg<DefaultValuedAttr<I64Attr, "0">, "slots in front of that of its first slice">:$ahead,
     Arg<Optional<Index>, "number of the use that comes next">:$use);
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$scale),
@@ -105,10 +105,10 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     (`through` $through^ `:` type($through) `ahead` `(` $ahead `)`)? (`use` `(` $use^ `)`)? attr-dict `:` type($value) `->` type($target)
   }];
   let extraClassDeclaration = [{
-    /// As how many pieces the tile leaves through its channel.
-    int64_t getNumPieces();
-    /// How many slots behind the next one a piece takes.
-    int64_t getSlotOf(int64_t piece);
+    /// As how many slices the tile leaves through its channel.
+    int64_t getNumSlices();
+    /// How many slots behind the next one a slice takes.
+    int64_t getSlotOf(int64_t slice);
     /// The same, of the last of these slots.
     int64_t getLastSlot();
     /// Whether a tile can leave through slots of this type: the same rows and elements, and numbers

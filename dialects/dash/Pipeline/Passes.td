@@ -131,7 +131,8 @@ def OverlapRounding : Pass<"dash-overlap-rounding"> {
 
     Sums are rounded in place, so the bits are the same.
 
-    Marks `dash.ordered_reduce` in reducers with `tells`, and the `dash.convert` of their targets with `waits`: of all sums or of none, as one
+    Marks `dash.ordered_reduce` in reducers with `signals_completion`, and the `dash.convert` of their targets with
+    `awaits_completion`: of all sums or of none, as one
     entry rounds them all. None where adds have no turns, or contributions are kept apart: then there is no last turn to wait for.
 
     Needs: `dash-assign-roles`, and `dash-keep-apart` if contributions are kept apart. Leaves: when

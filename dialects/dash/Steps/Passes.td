@@ -66,7 +66,7 @@ def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
     | sums, 64 n rows | `#dash.fragment<accumulator, rows by n>` |
     | sums, 64 rows (dQ of q tiles of 64) | `#dash.fragment<accumulator, columns by n>` |
     | sums rounded, factors that are held | `#dash.fragment<operand, rows by n>`: factor of products, or stored to a slot |
-    | one number a query | `#dash.fragment<row, rows by n>`, in each warpgroup |
+    | one number a query | `#dash.fragment<per_column, replicated by n>`, in each warpgroup |
 
     A slot has the widest panels that its columns fill and whose edges include the start of each
     warpgroup's columns. For 96 columns, Q, dO and V have panels of 32 (`#dash.swizzled<64>`), and K

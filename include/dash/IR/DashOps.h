@@ -38,7 +38,7 @@ class YieldOp;
 constexpr int64_t columnsOfMatrices = 16;
 /// Through how many slots a tile of so many columns leaves; the last may be filled in part. None where a slot has no whole
 /// matrices.
-std::optional<int64_t> countPieces(int64_t columns, RankedTensorType slot);
+std::optional<int64_t> countSlices(int64_t columns, RankedTensorType slot);
 
 namespace detail {
 LogicalResult verifyInsideItems(Operation *op);

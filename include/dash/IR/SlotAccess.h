@@ -72,16 +72,16 @@ struct SlotAccess {
   unsigned element;      ///< a tile's number; that behind the last tile for the indices
   Value tile = {};       ///< in registers, what is written or has been read; else the tile's name
   MemoryRef memory = {}; ///< what the copy engine copies from, or to
-  std::optional<int64_t> piece = {}; ///< which columns of a result; the slot is borrowed for it
+  std::optional<int64_t> slice = {}; ///< which columns of a result; the slot is borrowed for it
   SmallVector<SlotIndex, 2> indices = {};
 
   /// A result leaves through the slot, which stays empty.
-  bool isBorrowed() const { return piece.has_value(); }
+  bool isBorrowed() const { return slice.has_value(); }
   bool isOfIndices() const { return !indices.empty(); }
   /// The layout of the tile in the slot if it is a factor of products; null otherwise.
   SwizzledAttr getLayout() const;
-  /// As how many pieces the tile of memory leaves through such slots, of a result.
-  int64_t countPieces() const;
+  /// As how many slices the tile of memory leaves through such slots, of a result.
+  int64_t countSlices() const;
 
   static SlotAccess name(SlotRef slot, unsigned element, Value tile) {
     return {AccessKind::Name, AccessAgent::Threads, AccessRows::Whole, slot, element, tile};
@@ -96,7 +96,7 @@ struct SlotAccess {
   static SlotAccess readIndices(SlotRef slot, ValueRange values);
 
   SlotAccess ofOwnRows() const;
-  SlotAccess ofPiece(std::optional<int64_t> number) const;
+  SlotAccess ofSlice(std::optional<int64_t> number) const;
   SlotAccess withMemory(MemoryRef place) const;
 };
 

@@ -1,0 +1,317 @@
+//===- RoleBuilder.cpp - writes roles and channels ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RoleBuilder.h"
+#include "dash/IR/SlotHeader.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// Writes the roles of a problem that has been cut.
+class RoleBuilder {
+public:
+  RoleBuilder(RoleCut &cut)
+      : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
+
+  void run() {
+    auto workers = WorkersOp::create(b, cut.structure, IntegerAttr(), IntegerAttr(), IntegerAttr());
+    Block &body = workers.getBody().emplaceBlock();
+    b.setInsertionPointToEnd(&body);
+    for (const Slot &slot : cut.slots) {
+      auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
+      types.append(countIndices(slot.header), b.getIndexType());
+      b.setLoc(slot.tiles.front().getLoc());
+      channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
+                                           /*depth=*/1, nullptr, nullptr, nullptr, nullptr));
+    }
+    addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
+    addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
+    addRole(Role::LoadItem, "load-kv", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
+    addRole(Role::Compute, "compute", RoleKind::Consumer, cut.getComputeWarps(),
+            [&] { buildCompute(); });
+    items.erase();
+  }
+
+private:
+  void addRole(Role role, StringRef name, RoleKind kind, int64_t warps,
+               llvm::function_ref<void()> build) {
+    if (llvm::none_of(cut.slots, [&](const Slot &s) { return s.from == role || s.to == role; }) &&
+        role != Role::Compute)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    b.setLoc(items.getLoc());
+    auto op = RoleOp::create(b, name, kind, warps, /*registers=*/IntegerAttr(),
+                             /*warpgroup=*/IntegerAttr(), /*warpgroups=*/IntegerAttr());
+    b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+    auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
+                                 items.getTiles(), items.getMask(), items.getLevel(),
+                                 items.getSequencesAttr());
+    clone->setDiscardableAttrs(items->getDiscardableAttrDictionary());
+    mapping.clear();
+    mapping.map(items.getBody().getArguments(), clone.getBody().getArguments());
+    b.setInsertionPointToEnd(&clone.getBody().front());
+    build();
+  }
+
+  /// A walk for this role, with what it carries.
+  WalkOp cloneWalk(ValueRange inits) {
+    b.setLoc(walk.getLoc());
+    auto clone = WalkOp::create(b, /*scheduled=*/true, inits);
+    clone->setDiscardableAttrs(walk->getDiscardableAttrDictionary());
+    unsigned numIndices = walk.getNumIndices();
+    mapping.map(walk.getBody().getArguments().take_front(numIndices),
+                clone.getBody().getArguments().take_front(numIndices));
+    return clone;
+  }
+
+  /// Builds at the end of a walk's body, in front of its end if it has one already.
+  void enter(WalkOp clone) {
+    Block &body = clone.getBody().front();
+    if (body.mightHaveTerminator())
+      b.setInsertionPoint(body.getTerminator());
+    else
+      b.setInsertionPointToEnd(&body);
+  }
+
+  /// The value in this role, with the ops that make it where every role makes it for itself.
+  Value find(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || !items->isProperAncestor(op))
+      return value;
+    assert(cut.roleOf(op) == Role::Shared && "tiles cross through channels only");
+    clone(op);
+    return mapping.lookup(value);
+  }
+
+  Operation *clone(Operation *op) {
+    for (Value operand : op->getOperands())
+      mapping.map(operand, find(operand));
+    return b.clone(*op, mapping);
+  }
+
+  void put(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
+    auto elements = llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); });
+    for (auto index : llvm::seq(countIndices(slot.header)))
+      elements.push_back(makeIndex(slot.header, index));
+    PutOp::create(b, elements, channel, /*use=*/Value(), /*stage=*/IntegerAttr());
+  }
+
+  Value makeIndex(SlotHeader header, unsigned index) {
+    if (header == SlotHeader::Step) // StepIndex::Lead is the only one
+      return BandLeadOp::create(b, b.getIndexType(), find(items.getSequence()),
+                                find(items.getKvTile()), find(walk.getQTile()), items.getMask(),
+                                items.getTiles());
+    switch (ItemIndex(index)) {
+    case ItemIndex::NumSteps:
+      return NumStepsOp::create(b, b.getIndexType());
+    case ItemIndex::Sequence:
+      return find(items.getSequence());
+    case ItemIndex::KvHead:
+      return find(items.getKvHead());
+    case ItemIndex::KvTile:
+      return find(items.getKvTile());
+    }
+    llvm_unreachable("all indices are above");
+  }
+
+  WaitOp makeWait(ChannelOp channel) {
+    return WaitOp::create(b, channel.getType().getElements(), channel, /*use=*/Value(),
+                          /*stage=*/IntegerAttr());
+  }
+
+  void wait(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
+    WaitOp wait = makeWait(channel);
+    mapping.map(ValueRange(slot.tiles), ValueRange(wait.getTiles()));
+    auto told = [&](auto index) { return wait.getIndices()[unsigned(index)]; };
+    if (slot.header == SlotHeader::Item) {
+      numSteps = told(ItemIndex::NumSteps);
+      mapping.map(items.getSequence(), told(ItemIndex::Sequence));
+      mapping.map(items.getKvHead(), told(ItemIndex::KvHead));
+      mapping.map(items.getKvTile(), told(ItemIndex::KvTile));
+    } else if (slot.header == SlotHeader::Step) {
+      lead = told(StepIndex::Lead);
+    }
+  }
+
+  void buildLoads(Role role) {
+    if (role == Role::LoadStep)
+      enter(cloneWalk({}));
+    for (auto [slot, channel] : llvm::zip(cut.slots, channels)) {
+      if (slot.from != role)
+        continue;
+      for (Value tile : slot.tiles)
+        clone(tile.getDefiningOp());
+      put(slot, channel);
+    }
+  }
+
+  void buildSums() {
+    enter(cloneWalk({}));
+    for (Operation &op : walk.getBody().front()) {
+      if (cut.roleOf(&op) != Role::Reduce)
+        continue;
+      for (auto [slot, channel] : llvm::zip(cut.slots, channels))
+        if (slot.to == Role::Reduce && slot.tiles[0] == op.getOperand(0))
+          wait(slot, channel);
+      clone(&op);
+    }
+    b.setInsertionPointAfter(b.getInsertionBlock()->getParentOp());
+    for (auto reduce : items.getBody().getOps<OrderedReduceOp>())
+      buildItemSum(reduce);
+  }
+
+  /// The add of an item's sum, piece by piece.
+  void buildItemSum(OrderedReduceOp reduce) {
+    int64_t pieces = RoleCut::countPieces(reduce.getValue(), *cut.sums);
+    for (int64_t piece : llvm::seq(pieces)) {
+      b.setLoc(reduce.getLoc());
+      auto add =
+          OrderedReduceOp::create(b, makeWait(sumsChannel()).getTiles().front(), reduce.getTarget(),
+                                  find(reduce.getSequence()), find(reduce.getHead()),
+                                  find(reduce.getTile()), find(reduce.getTurn()));
+      if (pieces == 1)
+        continue;
+      add.setPiece(piece);
+      add.setPieces(pieces);
+    }
+    if (pieces > 1)
+      for (Operation *user : reduce.getTarget().getUsers())
+        if (auto convert = dyn_cast<ConvertOp>(user))
+          convert.setPieces(pieces);
+  }
+
+  /// What `buildItemSum` waits for.
+  void putItemSum(OrderedReduceOp reduce) {
+    Value tile = find(reduce.getValue());
+    int64_t pieces = RoleCut::countPieces(tile, *cut.sums);
+    ChannelOp channel = sumsChannel();
+    for (int64_t piece : llvm::seq(pieces)) {
+      b.setLoc(reduce.getLoc());
+      Value part = pieces == 1 ? tile
+                               : PieceOp::create(b, channel.getType().getElements().front(), tile,
+                                                 b.getI64IntegerAttr(piece));
+      PutOp::create(b, part, channel, /*use=*/Value(), /*stage=*/IntegerAttr());
+    }
+  }
+
+  ChannelOp sumsChannel() { return channels[cut.sums - cut.slots.data()]; }
+
+  void buildCompute() {
+    for (auto [slot, channel] : llvm::zip(cut.slots, channels))
+      if (slot.from == Role::LoadItem)
+        wait(slot, channel);
+    for (Operation &op : items.getBody().front()) {
+      if (&op == walk)
+        buildSteps();
+      else if (auto reduce = dyn_cast<OrderedReduceOp>(op))
+        putItemSum(reduce);
+      else if (cut.roleOf(&op) == Role::Compute)
+        clone(&op);
+    }
+  }
+
+  void buildSteps() {
+    SmallVector<Value> inits =
+        llvm::map_to_vector(walk.getInits(), [&](Value init) { return find(init); });
+    WalkOp steps = cloneWalk(inits);
+    steps.getNumStepsMutable().assign(numSteps);
+    mapping.map(walk.getBody().getArguments(), steps.getBody().getArguments());
+    OpBuilder::InsertionGuard guard(b);
+    enter(steps);
+    for (Operation &op : walk.getBody().front())
+      if (cut.roleOf(&op) == Role::Compute && !isa<YieldOp>(op))
+        buildStep(op);
+    if (!inits.empty())
+      clone(walk.getYield());
+    mapping.map(walk.getResults(), steps.getResults());
+  }
+
+  /// An op between the gets that it is the first to need and the puts of what it makes.
+  void buildStep(Operation &op) {
+    for (auto [slot, channel] : llvm::zip(cut.slots, channels))
+      if (slot.from == Role::LoadStep && !mapping.contains(slot.tiles[0]) &&
+          llvm::any_of(op.getOperands(), [&, &tiles = slot.tiles](Value operand) {
+            return llvm::is_contained(tiles, operand);
+          }))
+        wait(slot, channel);
+    cloneWithWholes(op);
+    for (auto [slot, channel] : llvm::zip(cut.slots, channels))
+      if (slot.from == Role::Compute && slot.tiles[0].getDefiningOp() == &op)
+        put(slot, channel);
+  }
+
+  /// Products that need all rows of a tile get them from its exchange.
+  void cloneWithWholes(Operation &op) {
+    auto product = dyn_cast<MatmulOp>(op);
+    for (auto [slot, channel] : llvm::zip(cut.slots, channels)) {
+      if (!product || slot.from != Role::Compute || slot.to != Role::Compute)
+        continue;
+      Value tile = slot.tiles[0];
+      if ((product.getA() != tile || !product.getTransposeA()) && product.getB() != tile)
+        continue;
+      b.setLoc(op.getLoc());
+      if (!wholes.contains(tile))
+        wholes[tile] = makeWait(channel).getTiles().front();
+    }
+    Operation *made = cloneForConsumer(op);
+    if (!product)
+      return;
+    auto copy = cast<MatmulOp>(made);
+    if (Value tile = wholes.lookup(product.getA()); tile && product.getTransposeA())
+      copy.getAMutable().assign(tile);
+    if (Value tile = wholes.lookup(product.getB()))
+      copy.getBMutable().assign(tile);
+  }
+
+  /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials. Capped scores
+  /// are hidden as they are, so that what computes their slope knows it too.
+  Operation *cloneForConsumer(Operation &op) {
+    auto probability = dyn_cast<ProbabilityOp>(op);
+    if (!probability)
+      return clone(&op);
+    b.setLoc(op.getLoc());
+    bool isCapped = bool(probability.getScores().getDefiningOp<SoftcapOp>());
+    Value scores = find(probability.getScores());
+    if (isCapped)
+      mapping.map(probability.getScores(), scores = hide(scores));
+    Value scale = probability.getScale();
+    IntegerAttr stage;
+    Value log = LogProbabilityOp::create(b, scores.getType(), scores, find(probability.getLse()),
+                                         scale ? find(scale) : scale, stage);
+    auto made = Exp2Op::create(b, log.getType(), isCapped ? log : hide(log), stage);
+    mapping.map(probability.getResult(), made.getResult());
+    return made;
+  }
+
+  Value hide(Value tile) {
+    LeadEdges edges(items.getMask().getEdges());
+    bool isOneEdge = !edges.width && edges.firstColumns == 0;
+    MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
+    Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
+    return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, mask,
+                          /*channel=*/Value(), /*slot=*/Value(), /*indices=*/DenseI64ArrayAttr(),
+                          /*stage=*/IntegerAttr());
+  }
+
+  RoleCut &cut;
+  ItemsOp items;
+  WalkOp walk;
+  Value numSteps, lead; ///< out of the slots' headers
+  ImplicitLocOpBuilder b;
+  IRMapping mapping;
+  SmallVector<ChannelOp> channels;
+  llvm::DenseMap<Value, Value> wholes; // looked up only
+};
+
+} // namespace
+
+void dash::buildRoles(RoleCut &cut) { RoleBuilder(cut).run(); }
