@@ -5,7 +5,6 @@
 #include "dash/Driver/Passes.h"
 #include "dash/Entries/Passes.h"
 #include "dash/Main/Passes.h"
-#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 #include "dash/Protocol/Passes.h"
 #include "dash/Schedule/Passes.h"
@@ -26,8 +25,14 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createCheckSizes()); // makes no order for sizes that are not covered
 
   // dash.attention_bwd -> tiles in a proven order
-  manager.addPass(
-      createTile(TileOptions{options.qTile, options.kvTile, llvm::to_vector(kernelWidths)}));
+  ChooseTilingOptions tiling;
+  tiling.qTile = options.qTile;
+  tiling.kvTile = options.kvTile;
+  tiling.structure = options.structure;
+  tiling.slots = options.slots;
+  tiling.target = options.target;
+  manager.addPass(createChooseTiling(tiling));
+  manager.addPass(createTile());
   ApplyScheduleOptions order;
   order.kind = options.kind;
   order.path = options.path;
@@ -48,15 +53,13 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
-  manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
+  manager.addPass(createAssignRoles());
   manager.addPass(createKeepApart());
   if (options.overlap)
     manager.addPass(createOverlapRounding());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
-  manager.addPass(
-      createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers, options.dqBuffers,
-                                           options.kvBuffers, options.target}));
+  manager.addPass(createPlanBuffers(PlanBuffersOptions{options.target}));
   manager.addPass(createHoldFactors());
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   verifyAfter(manager, Stage::Pipeline);

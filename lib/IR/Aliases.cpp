@@ -3,7 +3,8 @@
 //
 // A tile that somebody holds has its layout in its type, and ops name the type up to three times. Printed IR says each such
 // type once, at its top, and then by a name that is made of what is in it: `!acc_128x64_rows2`, `!operand_128x64xbf16_rows2`,
-// `!per_column_64_replicated2`, `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`. So it does with what tensors are: `#dq`, `#dq_sum`.
+// `!per_column_64_replicated2`, `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`. It does
+// the same with tensors, `#dq`, `#dq_sum`, and with tilings, `#tiling`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,10 @@ struct AliasesOfDash : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Attribute attr, raw_ostream &os) const final {
+    if (isa<TilingAttr>(attr)) {
+      os << "tiling";
+      return AliasResult::FinalAlias;
+    }
     auto role = dyn_cast<TensorRoleAttr>(attr);
     if (!role)
       return AliasResult::NoAlias;

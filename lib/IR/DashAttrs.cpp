@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
+#include "TilingText.h"
 #include "dash/IR/DashDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

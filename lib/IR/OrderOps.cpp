@@ -190,6 +190,9 @@ LogicalResult ItemsOp::verify() {
       failed(getMask().verifyTiles(getTiles().getQ(), getTiles().getKv(),
                                    [&] { return emitOpError(); })))
     return failure();
+  if (TilingAttr tiling = getTilingAttr(); tiling && tiling.getTiles() != getTiles())
+    return emitOpError() << "has a tiling of " << tiling.getTiles() << ", but its tiles are "
+                         << getTiles();
   unsigned expected = isScheduled() ? 4 : 3;
   if (unsigned found = getBody().getNumArguments(); found != expected)
     return emitOpError() << (isScheduled() ? "scheduled" : "unscheduled") << " takes " << expected

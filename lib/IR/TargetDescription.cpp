@@ -30,6 +30,9 @@ static constexpr TargetDescription targets[] = {
         // a second role.
         /*minRegisters=*/24,
         /*maxRegisters=*/240,
+        /*sharedBytesOfCycle=*/128,
+        // 5.9 TB/s over 132 multiprocessors at 1.78 GHz.
+        /*memoryBytesOfCycle=*/25,
     },
 };
 

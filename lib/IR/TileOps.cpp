@@ -111,6 +111,29 @@ static LogicalResult verifyPanels(MatmulOp op, StringRef name, RankedTensorType 
                           << ": lay it out in narrower panels";
 }
 
+/// Checks that the role has such warpgroups, and that they can split the result so.
+static LogicalResult verifySplit(MatmulOp op) {
+  SplitAttr split = op.getSplitAttr();
+  if (!split)
+    return success();
+  FragmentAttr sums = split.getSums();
+  RankedTensorType result = op.getType();
+  auto emitError = [&] { return op.emitOpError() << "split " << split << ": "; };
+  if (failed(sums.verifyEncoding(result.getShape(), result.getElementType(), emitError)))
+    return failure();
+  if (auto role = op->getParentOfType<RoleOp>()) {
+    int64_t warpgroups = role.getWarpgroups().value_or(role.getNumWarpgroups());
+    if (warpgroups != split.getWarpgroups())
+      return op.emitOpError() << "is split among " << split.getWarpgroups()
+                              << " warpgroups, in a role of " << warpgroups;
+  }
+  auto layout = dyn_cast_or_null<FragmentAttr>(result.getEncoding());
+  if (layout && layout != sums)
+    return op.emitOpError() << "result must be " << sums << ", as " << split << " says, got "
+                            << layout;
+  return success();
+}
+
 /// Checks that the instruction can multiply tiles with these layouts.
 static LogicalResult verifyLayouts(MatmulOp op) {
   constexpr int64_t depthOfStep = 16, mostColumns = 256;
@@ -168,7 +191,7 @@ LogicalResult MatmulOp::verify() {
   if (getAccumulate() && getAccumulate().getType() != getType())
     return emitOpError() << "'accumulate' must have the type of the result, " << getType()
                          << ", got " << getAccumulate().getType();
-  return verifyLayouts(*this);
+  return failure(failed(verifySplit(*this)) || failed(verifyLayouts(*this)));
 }
 
 //===----------------------------------------------------------------------===//

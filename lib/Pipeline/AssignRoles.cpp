@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleBuilder.h"
-#include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/Passes.h"
 
 namespace mlir::dash {
@@ -23,10 +22,6 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
   using AssignRolesBase::AssignRolesBase;
 
   void runOnOperation() override {
-    const TargetDescription *described =
-        findTarget(target, [&] { return getOperation()->emitError(); });
-    if (!described)
-      return signalPassFailure();
     SmallVector<ItemsOp> all;
     getOperation()->walk([&](ItemsOp items) {
       if (!items->getParentOfType<RoleOp>())
@@ -41,7 +36,7 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
         return signalPassFailure();
       }
       RoleCut cut;
-      if (failed(cutRoles(items, structure, *described, cut)))
+      if (failed(cutRoles(items, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
       buildRoles(cut);

@@ -41,10 +41,10 @@ static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescriptio
   int64_t bytes = *workers.getSharedBytes();
   if (bytes <= target.sharedBytes)
     return success();
-  auto diagnostic =
-      workers.emitError()
-      << "slots take " << bytes << " bytes of shared memory, but a block has " << target.sharedBytes
-      << ": lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles";
+  auto diagnostic = workers.emitError()
+                    << "slots take " << bytes << " bytes of shared memory, but a block has "
+                    << target.sharedBytes
+                    << ": fewer slots of channels, or fewer rows of tiles (--dash-choose-tiling)";
   for (ChannelOp channel : workers.getChannels()) {
     int64_t slot = channel.getType().getTilesBytes();
     diagnostic.attachNote(channel.getLoc()) << "channel '" << channel.getName() << "' takes "

@@ -1,18 +1,15 @@
 //===- HoldFactors.cpp - factors that stay in registers for an item -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// K and V are the left factors of S and dP in every step of an item. From shared memory, the tensor
-// core reads them again in each step, in bandwidth that everything else there needs too. A
-// warpgroup's rows of them take few registers at small head dims. dash-check-resources counts all
-// registers; this pass uses the same estimate.
+// K and V are the left factors of S and dP in every step of an item. From shared memory the tensor core reads them
+// again for each step, in the bandwidth that everything else there needs too; a warpgroup's rows of them are few
+// registers at small head dims. Which of them stay is a choice of the tiling.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegisterEstimate.h"
-#include "dash/IR/TargetDescription.h"
+#include "dash/IR/DashOps.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_HOLDFACTORS
@@ -44,12 +41,7 @@ struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
       WalkOp walk = role.getWalk();
       if (!walk || !role.isConsumer())
         return WalkResult::advance();
-      if (!role.getRegisters()) {
-        role.emitError() << "has no number of registers; run --dash-plan-buffers first";
-        return WalkResult::interrupt();
-      }
-      hold(role, walk);
-      return WalkResult::advance();
+      return failed(hold(role, walk)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
@@ -59,36 +51,26 @@ struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
   }
 
 private:
-  /// Holds as many tiles of the item as there are registers for. First the tiles that the walk
-  /// reads nowhere else: their slots are free once they are held. Then the others, each in order.
-  void hold(RoleOp role, WalkOp walk) {
-    int64_t threads = role.getWarps() * threadsOfWarp, most = *role.getRegisters();
-    int64_t room = most - estimateRegisters(walk, threads).total();
-    SmallVector<Value> tiles;
-    for (auto wait : role.getItems().getBody().getOps<WaitOp>())
-      llvm::append_range(tiles, wait.getTiles());
-    llvm::DenseSet<Value> chosen; // looked up only
-    for (bool staysInSlot : {false, true})
-      for (Value tile : tiles) {
-        SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
-        bool isReadElsewhere = llvm::any_of(tile.getUses(), [&](OpOperand &use) {
-          return walk->isAncestor(use.getOwner()) && !llvm::is_contained(uses, &use);
-        });
-        if (uses.empty() || isReadElsewhere != staysInSlot || registersOf(tile, threads) > room)
-          continue;
-        room -= registersOf(tile, threads);
-        chosen.insert(tile);
-      }
+  /// The tiles of the item whose channels are held.
+  LogicalResult hold(RoleOp role, WalkOp walk) {
     OpBuilder b(walk);
-    for (Value tile : tiles) {
-      if (!chosen.contains(tile))
+    for (auto wait : role.getItems().getBody().getOps<WaitOp>()) {
+      auto channel = wait.getChannel().getDefiningOp<ChannelOp>();
+      if (!channel.getHeld())
         continue;
-      SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
-      auto held = LoadFactorOp::create(b, tile.getLoc(), tile.getType(), tile);
-      for (OpOperand *use : uses)
-        use->set(held);
-      ++numHeld;
+      for (Value tile : wait.getTiles()) {
+        SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
+        if (uses.empty())
+          return channel.emitError()
+                 << "is held, but no product of the walk reads its tile by rows, "
+                    "as a left factor that is not transposed";
+        auto held = LoadFactorOp::create(b, tile.getLoc(), tile.getType(), tile);
+        for (OpOperand *use : uses)
+          use->set(held);
+        ++numHeld;
+      }
     }
+    return success();
   }
 };
 

@@ -1,4 +1,4 @@
-//===- PlanBuffers.cpp - depths, registers, shared memory -----------------===//
+//===- PlanBuffers.cpp - registers, and places in shared memory -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arithmetic on the tiles of channels only. This pass refuses nothing: dash-check-resources alone
@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RegisterEstimate.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/BufferPlan.h"
@@ -146,88 +147,33 @@ struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
     if (!described)
       return signalPassFailure();
     for (WorkersOp workers : all) {
-      if (failed(verifyOptions(workers)))
-        return signalPassFailure();
-      planDepths(workers, *described);
+      planWarps(workers);
       planRegisters(workers, *described);
+      Placement placement(workers);
       if (!workers.getChannels().empty())
-        Placement(workers).apply();
-      int64_t bytes = bytesOf(workers);
-      workers.setSharedBytes(bytes);
-      numBytes += bytes;
+        placement.apply();
+      workers.setSharedBytes(placement.getBytes());
+      numBytes += placement.getBytes();
     }
   }
 
 private:
-  LogicalResult verifyOptions(WorkersOp workers) {
-    for (auto [name, slots] : {std::pair<StringRef, int64_t>("load-stages", loadStages),
-                               std::pair<StringRef, int64_t>("ds-buffers", dsBuffers),
-                               std::pair<StringRef, int64_t>("dq-buffers", dqBuffers),
-                               std::pair<StringRef, int64_t>("kv-buffers", kvBuffers)})
-      if (slots < 0 || slots > maxDepth)
-        return workers.emitError() << name << " must be from 1 to " << maxDepth
-                                   << ", or 0 for the default, got " << slots;
-    return success();
-  }
-
-  /// If products overlap, the next step is got before this one's slot is released, and dQ is issued
-  /// two steps after the put of its dS.
-  static int64_t orDefault(int64_t asked, WorkersOp workers, bool isHeldLonger) {
-    bool overlaps = workers.getStructure() == WarpStructure::Overlapping;
-    return asked ? asked : overlaps && isHeldLonger ? 4 : 2;
-  }
-
-  /// Gives tiles of an item a second slot if a block has room: then the next item's tiles load
-  /// during this one.
-  void planDepths(WorkersOp workers, const TargetDescription &target) {
-    planDepthsOfSteps(workers);
-    setDepthOfItems(workers, kvBuffers ? kvBuffers : 2);
-    if (!kvBuffers && bytesOf(workers) > target.sharedBytes)
-      setDepthOfItems(workers, 1);
-  }
-
-  static void setDepthOfItems(WorkersOp workers, int64_t depth) {
+  /// A warp of the role that adds serves one slot.
+  static void planWarps(WorkersOp workers) {
     for (ChannelOp channel : workers.getChannels())
-      if (!channel.isPerStep())
-        channel.setDepth(depth);
-  }
-
-  static int64_t bytesOf(WorkersOp workers) {
-    return workers.getChannels().empty() ? reservedBytes : Placement(workers).getBytes();
-  }
-
-  void planDepthsOfSteps(WorkersOp workers) {
-    for (ChannelOp channel : workers.getChannels()) {
-      if (!channel.isPerStep())
-        continue;
-      if (channel.isLoaded())
-        channel.setDepth(orDefault(loadStages, workers, /*isHeldLonger=*/true));
-      else if (channel.isExchange())
-        channel.setDepth(orDefault(dsBuffers, workers, /*isHeldLonger=*/true));
-      else
-        channel.setDepth(orDefault(dqBuffers, workers, /*isHeldLonger=*/false));
-      if (RoleOp getter = channel.getGetter(); getter && !getter.isConsumer())
+      if (RoleOp getter = channel.getGetter();
+          channel.isPerStep() && getter && !getter.isConsumer())
         getter.setWarps(channel.getDepth());
-    }
   }
 
-  /// A chip deals registers evenly at launch. Roles that move tiles give some back to roles that
-  /// multiply.
   static void planRegisters(WorkersOp workers, const TargetDescription &target) {
-    int64_t warps = workers.getNumWarps(), multiplying = 0;
+    int64_t multiplying = 0;
     for (RoleOp role : workers.getRoles())
       multiplying += role.isConsumer() ? role.getWarps() : 0;
-    int64_t moving = target.minRegisters; // a role that moves tiles needs few registers
-    auto inUnits = [&](int64_t registers) {
-      return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit),
-                               target.maxRegisters);
-    };
-    int64_t atLaunch = inUnits(target.registers / (warps * threadsOfWarp));
-    int64_t left = atLaunch * warps - moving * (warps - multiplying);
-    int64_t most = multiplying == 0 ? moving : left / multiplying;
-    workers.setRegisters(atLaunch);
+    DealtRegisters dealt = dealRegisters(target, workers.getNumWarps(), multiplying);
+    workers.setRegisters(dealt.atLaunch);
     for (RoleOp role : workers.getRoles())
-      role.setRegisters(role.isConsumer() ? inUnits(most) : moving);
+      role.setRegisters(role.isConsumer() ? dealt.multiplying : dealt.moving);
   }
 };
 

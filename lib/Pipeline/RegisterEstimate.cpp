@@ -12,11 +12,31 @@
 using namespace mlir;
 using namespace mlir::dash;
 
+int64_t dash::registersOf(int64_t bytes, int64_t threads) {
+  constexpr int64_t bytesOfRegister = 4;
+  return llvm::divideCeil(bytes, bytesOfRegister * threads);
+}
+
+int64_t dash::registersOfRows(int64_t bytes) {
+  constexpr int64_t lanesOfRow = 4; // have all columns of a row of sums among them
+  return registersOf(bytes, lanesOfRow);
+}
+
 int64_t dash::registersOf(Value tile, int64_t threads) {
-  constexpr int64_t lanesOfRow = 4; // together hold all columns of a row of sums
   auto type = cast<RankedTensorType>(tile.getType());
-  int64_t sharers = type.getRank() == 1 ? lanesOfRow : threads;
-  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32 * sharers);
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  return type.getRank() == 1 ? registersOfRows(bytes) : registersOf(bytes, threads);
+}
+
+DealtRegisters dash::dealRegisters(const TargetDescription &target, int64_t warps,
+                                   int64_t multiplying) {
+  int64_t moving = target.minRegisters; // who moves tiles keeps next to nothing in registers
+  auto inUnits = [&](int64_t registers) {
+    return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit), target.maxRegisters);
+  };
+  int64_t atLaunch = inUnits(target.registers / (warps * threadsOfWarp));
+  int64_t left = atLaunch * warps - moving * (warps - multiplying);
+  return {atLaunch, moving, multiplying == 0 ? inUnits(moving) : inUnits(left / multiplying)};
 }
 
 namespace {

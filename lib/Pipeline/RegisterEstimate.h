@@ -4,6 +4,7 @@
 #define DASH_LIB_PIPELINE_REGISTERESTIMATE_H
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
 
 namespace mlir::dash {
 
@@ -12,8 +13,19 @@ namespace mlir::dash {
 /// (head dim 64, 128 rows) it spills, and the kernel takes up to 1.45 times as long.
 constexpr int64_t registersForAddresses = 16;
 
-/// Registers for each thread: of a tile that `threads` share evenly, or of a row vector.
+/// Registers a thread for so many bytes that are split evenly among `threads`; for those of a row
+/// vector, which a thread shares with few others.
+int64_t registersOf(int64_t bytes, int64_t threads);
+int64_t registersOfRows(int64_t bytes);
+/// The same for a tile, or for a row vector.
 int64_t registersOf(Value tile, int64_t threads);
+
+/// Registers of a block are dealt evenly at launch; what those who move tiles give back goes to
+/// those who multiply.
+struct DealtRegisters {
+  int64_t atLaunch, moving, multiplying;
+};
+DealtRegisters dealRegisters(const TargetDescription &target, int64_t warps, int64_t multiplying);
 
 /// Registers that an ordered walk needs in each thread, and the op at which it needs most.
 struct RegisterEstimate {

@@ -19,7 +19,8 @@ public:
       : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
 
   void run() {
-    auto workers = WorkersOp::create(b, cut.structure, IntegerAttr(), IntegerAttr(), IntegerAttr());
+    auto workers = WorkersOp::create(b, cut.tiling.getStructure(), IntegerAttr(), IntegerAttr(),
+                                     IntegerAttr());
     Block &body = workers.getBody().emplaceBlock();
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
@@ -27,7 +28,8 @@ public:
       types.append(countIndices(slot.header), b.getIndexType());
       b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
-                                           /*depth=*/1, nullptr, nullptr, nullptr, nullptr));
+                                           *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
+                                           nullptr, nullptr, cut.tiling.holds(slot.name)));
     }
     addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
@@ -256,7 +258,7 @@ private:
       if (!product || slot.from != Role::Compute || slot.to != Role::Compute)
         continue;
       Value tile = slot.tiles[0];
-      if ((product.getA() != tile || !product.getTransposeA()) && product.getB() != tile)
+      if (!reads(product.getAMutable(), tile) && !reads(product.getBMutable(), tile))
         continue;
       b.setLoc(op.getLoc());
       if (!wholes.contains(tile))
@@ -266,10 +268,16 @@ private:
     if (!product)
       return;
     auto copy = cast<MatmulOp>(made);
-    if (Value tile = wholes.lookup(product.getA()); tile && product.getTransposeA())
-      copy.getAMutable().assign(tile);
-    if (Value tile = wholes.lookup(product.getB()))
-      copy.getBMutable().assign(tile);
+    for (auto [factor, ofCopy] : {std::pair(&product.getAMutable(), &copy.getAMutable()),
+                                  {&product.getBMutable(), &copy.getBMutable()}})
+      if (Value whole = wholes.lookup(factor->get()); whole && reads(*factor, factor->get()))
+        ofCopy->assign(whole);
+  }
+
+  /// Whether a factor is read from the tile's exchange.
+  bool reads(OpOperand &factor, Value tile) {
+    return factor.get() == tile &&
+           cut.splits.needsExchange(cast<MatmulOp>(factor.getOwner()), factor);
   }
 
   /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials. Capped scores

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
-#include "WarpStructure.h"
 #include "dash/IR/TensorRoles.h"
+#include "dash/IR/TileSplits.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -29,18 +29,11 @@ public:
     cut.items = items;
   }
 
-  LogicalResult run(StructureChoice asked, const TargetDescription &target) {
-    if (failed(findWalk()) || failed(assign()) || failed(checkCrossings()))
-      return failure();
-    FailureOr<WarpStructure> structure =
-        chooseStructure(walk, cut.getComputeWarps() * threadsOfWarp, asked, target);
-    if (failed(structure))
-      return failure();
-    cut.structure = *structure;
-    if (failed(cutItemLoads()) || failed(cutStepLoads()))
-      return failure();
-    cutExchanges();
-    return failure(failed(cutSums()) || failed(cutItemSums()) || failed(chooseHeaders()));
+  LogicalResult run() {
+    return failure(failed(findTiling()) || failed(findWalk()) || failed(assign()) ||
+                   failed(checkCrossings()) || failed(cutItemLoads()) || failed(cutStepLoads()) ||
+                   failed(cutExchanges()) || failed(cutSums()) || failed(cutItemSums()) ||
+                   failed(chooseHeaders()) || failed(checkSlots()));
   }
 
 private:
@@ -52,11 +45,27 @@ private:
       return items.emitError() << "roles overlap the steps of one 'dash.walk', got "
                                << llvm::range_size(walks);
     walk = *walks.begin();
-    if (int64_t rows = items.getTiles().getKv(); rows % FragmentAttr::rowsOfWarpgroup != 0)
-      return items.emitError() << "warpgroups share a kv tile in pieces of "
-                               << FragmentAttr::rowsOfWarpgroup << " rows, which do not divide its "
-                               << rows << ": tile with a multiple";
     return success();
+  }
+
+  LogicalResult findTiling() {
+    cut.tiling = items.getTilingAttr();
+    if (!cut.tiling)
+      return items.emitError() << "has no tiling for roles to follow; run --dash-choose-tiling "
+                                  "before --dash-tile";
+    FailureOr<TileSplits> read = TileSplits::read(items);
+    if (failed(read))
+      return failure();
+    cut.splits = *std::move(read);
+    int64_t warpgroups = cut.tiling.getWarpgroups();
+    WalkResult result = items.walk([&](MatmulOp product) {
+      if (product.getSplitAttr().getWarpgroups() == warpgroups)
+        return WalkResult::advance();
+      product.emitError() << "is split " << product.getSplitAttr()
+                          << ", among other warpgroups than the " << warpgroups << " of the tiling";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult assign() {
@@ -173,7 +182,7 @@ private:
               addSlot(nameOf(load.getSource(), "tile"), operand, Role::LoadStep, Role::Compute);
           llvm::append_range(slot.tiles, rows.lookup(operand));
         }
-    if (cut.structure == WarpStructure::Overlapping)
+    if (cut.tiling.getStructure() == WarpStructure::Overlapping)
       mergeStepLoads();
     return success();
   }
@@ -201,19 +210,22 @@ private:
     return Value();
   }
 
-  /// Warpgroups split tiles by rows. If a factor's rows are the product's rows, a warpgroup needs
-  /// only its own; if the sum runs over its rows, each warpgroup needs all of them.
-  void cutExchanges() {
+  /// What splits say (`needsExchange`): a factor that another warpgroup makes, or that registers
+  /// cannot give.
+  LogicalResult cutExchanges() {
     for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
-      for (auto [factor, isWhole] :
-           {std::pair<Value, bool>(product.getA(), product.getTransposeA()),
-            std::pair<Value, bool>(product.getB(), true)}) {
-        Operation *op = factor.getDefiningOp();
-        if (!isWhole || !op || op->getParentOp() != walk || roleOf(op) != Role::Compute ||
-            llvm::any_of(slots, [&, tile = factor](Slot &slot) { return slot.tiles[0] == tile; }))
+      for (OpOperand *factor : {&product.getAMutable(), &product.getBMutable()}) {
+        Operation *op = factor->get().getDefiningOp();
+        if (!cut.splits.needsExchange(product, *factor) ||
+            llvm::any_of(slots, [&](Slot &slot) { return slot.tiles[0] == factor->get(); }))
           continue;
-        addSlot(isa<ScoreGradientOp>(op) ? "ds" : "whole", factor, Role::Compute, Role::Compute);
+        if (!op || op->getParentOp() != walk)
+          return product.emitError() << "reads a tile of another step as a factor that warpgroups "
+                                        "exchange, and they exchange those of their step only";
+        addSlot(isa<ScoreGradientOp>(op) ? "ds" : "whole", factor->get(), Role::Compute,
+                Role::Compute);
       }
+    return success();
   }
 
   LogicalResult cutSums() {
@@ -261,6 +273,16 @@ private:
     return success();
   }
 
+  /// The tiling says how many slots each channel has.
+  LogicalResult checkSlots() {
+    for (const Slot &slot : slots)
+      if (!cut.tiling.getSlotsOf(slot.name))
+        return emitError(slot.tiles.front().getLoc())
+               << "channel '" << slot.name << "' has no number of slots in the tiling, "
+               << cut.tiling;
+    return success();
+  }
+
   ItemsOp items;
   WalkOp &walk;
   SmallVector<Slot> &slots;
@@ -271,7 +293,4 @@ private:
 
 } // namespace
 
-LogicalResult dash::cutRoles(ItemsOp items, StructureChoice structure,
-                             const TargetDescription &target, RoleCut &cut) {
-  return Cutter(items, cut).run(structure, target);
-}
+LogicalResult dash::cutRoles(ItemsOp items, RoleCut &cut) { return Cutter(items, cut).run(); }

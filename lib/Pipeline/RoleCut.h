@@ -6,6 +6,7 @@
 #include "dash/IR/DashOps.h"
 #include "dash/IR/SlotHeader.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/TileSplits.h"
 #include "dash/Pipeline/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -31,10 +32,8 @@ struct RoleCut {
     return it == roles.end() ? Role::Shared : it->second;
   }
 
-  /// Warps that multiply: one warpgroup for each 64 rows of a kv tile.
-  int64_t getComputeWarps() {
-    return warpsOfWarpgroup * (items.getTiles().getKv() / FragmentAttr::rowsOfWarpgroup);
-  }
+  /// Warps that multiply.
+  int64_t getComputeWarps() const { return warpsOfWarpgroup * tiling.getWarpgroups(); }
 
   /// The number of pieces into which a tile of an item is cut to leave through these slots.
   static int64_t countPieces(Value tile, const Slot &slot) {
@@ -44,16 +43,16 @@ struct RoleCut {
 
   ItemsOp items;
   WalkOp walk;
-  WarpStructure structure = WarpStructure::Alternating;
+  TilingAttr tiling;
+  TileSplits splits; ///< of tiles of the items
   SmallVector<Slot> slots;
   const Slot *sums = nullptr; ///< carries an item's own sums if they are added, not stored
   llvm::MapVector<Operation *, Role> roles;
 };
 
-/// Decides which role does each op of the items, in which structure (the requested one, or one that
-/// fits), and which values cross. An error if roles cannot take their form.
-LogicalResult cutRoles(ItemsOp items, StructureChoice structure, const TargetDescription &target,
-                       RoleCut &cut);
+/// Says who does what in the items, and what has to cross; an error if they have no form that roles
+/// can take.
+LogicalResult cutRoles(ItemsOp items, RoleCut &cut);
 
 } // namespace mlir::dash
 

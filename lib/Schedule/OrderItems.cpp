@@ -117,6 +117,7 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
                                           : items.getSequencesAttr());
   SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
   moveBody(items, ordered, arguments);
+  ordered.setTilingAttr(items.getTilingAttr());
   items.erase();
   if (SinkGradientOp sink = findSinkGradient(ordered))
     sink.setSequencesAttr(ordered.getSequencesAttr());

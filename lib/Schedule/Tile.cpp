@@ -82,10 +82,9 @@ namespace {
 /// Builds the tiled form of one attention backward before it.
 class Tiler {
 public:
-  Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows, ArrayRef<int64_t> widths)
-      : op(op), b(op.getLoc(), op), qRows(qRows), kvRows(kvRows),
-        columns(widthOf(op, op.getHeadDim(), widths)),
-        columnsV(widthOf(op, op.getHeadDimV(), widths)) {}
+  Tiler(AttentionBwdOp op, TileShape tiles, int64_t columns, int64_t columnsV)
+      : op(op), b(op.getLoc(), op), tiling(op.getTilingAttr()), qRows(tiles.q), kvRows(tiles.kv),
+        columns(columns), columnsV(columnsV) {}
 
   void run() {
     Value scale = op.getScale();
@@ -137,6 +136,7 @@ private:
     auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
                                  TilesAttr::get(b.getContext(), qRows, kvRows), op.getMask(),
                                  op.getLevel(), op.getSequencesAttr());
+    items.setTilingAttr(tiling);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&items.getBody().front());
     Value sequence = items.getSequence(), head = items.getKvHead(), tile = items.getKvTile();
@@ -160,31 +160,33 @@ private:
     Value lse = load(single({qRows}), op.getLse());
     Value rowDelta = load(single({qRows}), delta);
 
-    Value s = product(k, false, q, true, {kvRows, qRows});
+    Value s = product("s", k, false, q, true, {kvRows, qRows});
     IntegerAttr stage;
     if (cap)
       s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, stage);
     Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, lse, sequence, items.getKvTile(),
                                     tile, cap ? cap : scale, stage);
     Value factor = RoundOp::create(b, half(kvRows, qRows), p);
-    Value dp = product(v, false, dOut, true, {kvRows, qRows});
+    Value dp = product("dp", v, false, dOut, true, {kvRows, qRows});
     Value damped = cap ? Value(DampOp::create(b, p.getType(), p, s, stage)) : p;
     Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, rowDelta, stage);
-    Value dv = product(factor, false, dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
-    Value dk = product(ds, false, q, false, {kvRows, columns}, walk.getCarried()[0]);
-    Value dq = product(ds, true, k, false, {qRows, columns});
+    Value dv = product("dv", factor, false, dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
+    Value dk = product("dk", ds, false, q, false, {kvRows, columns}, walk.getCarried()[0]);
+    Value dq = product("dq", ds, true, k, false, {qRows, columns});
     ReduceOp::create(b, dq, dqSum, sequence, head, tile);
     YieldOp::create(b, ValueRange{dk, dv});
   }
 
-  Value product(Value lhs, bool transposeLhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
-                Value accumulate = {}) {
+  Value product(StringRef name, Value lhs, bool transposeLhs, Value rhs, bool transposeRhs,
+                ArrayRef<int64_t> shape, Value accumulate = {}) {
     return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, transposeLhs, transposeRhs,
-                            /*async=*/false, /*stage=*/IntegerAttr());
+                            /*async=*/false, tiling ? tiling.getSplit(name) : SplitAttr(),
+                            /*stage=*/IntegerAttr());
   }
 
   AttentionBwdOp op;
   ImplicitLocOpBuilder b;
+  TilingAttr tiling;                        ///< null where tiles are for no kernel
   int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
   Value cap;                                ///< null if scores are not capped
 };
@@ -198,14 +200,35 @@ struct Tile : public dash::impl::TileBase<Tile> {
     if (ops.empty())
       getOperation()->emitWarning() << "no 'dash.attention_bwd' to tile";
     for (AttentionBwdOp op : ops) {
-      auto emitError = [&] { return op.emitError(); };
-      if (failed(TilesAttr::verify(emitError, q, kv)) ||
-          failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(verifyWidths(op, widths)) ||
-          failed(setRoles(op, [&](int64_t columns) { return widthOf(op, columns, widths); })))
+      if (failed(tile(op)))
         return signalPassFailure();
-      Tiler(op, q, kv, widths).run();
       ++numTiled;
     }
+  }
+
+private:
+  LogicalResult tile(AttentionBwdOp op) {
+    TileShape tiles;
+    SmallVector<int64_t> columns = llvm::to_vector(ArrayRef<int64_t>(widths));
+    if (TilingAttr tiling = op.getTilingAttr()) {
+      if (q || kv || !columns.empty())
+        return op.emitError() << "has a tiling, which says its rows and columns: drop 'q', 'kv' "
+                                 "and 'widths' of --dash-tile";
+      tiles = {tiling.getTiles().getQ(), tiling.getTiles().getKv()};
+      columns = {tiling.getColumns()};
+    }
+    if (q)
+      tiles.q = q;
+    if (kv)
+      tiles.kv = kv;
+    auto emitError = [&] { return op.emitError(); };
+    auto widthOfTiles = [&](int64_t ofTensor) { return widthOf(op, ofTensor, columns); };
+    if (failed(TilesAttr::verify(emitError, tiles.q, tiles.kv)) ||
+        failed(op.getMask().verifyTiles(tiles.q, tiles.kv, emitError)) ||
+        failed(verifyWidths(op, columns)) || failed(setRoles(op, widthOfTiles)))
+      return failure();
+    Tiler(op, tiles, widthOfTiles(op.getHeadDim()), widthOfTiles(op.getHeadDimV())).run();
+    return success();
   }
 };
 

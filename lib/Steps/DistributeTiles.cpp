@@ -11,6 +11,7 @@
 #include "dash/IR/Panels.h"
 #include "dash/IR/SlotAccess.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/TileSplits.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -33,23 +34,25 @@ static RankedTensorType withLayout(Location loc, RankedTensorType tile,
   return RankedTensorType::get(tile.getShape(), tile.getElementType(), layout);
 }
 
-/// Sums are split by rows if each warpgroup gets 64, else by columns.
-static bool isSplitByColumns(RankedTensorType sums, int64_t warpgroups) {
-  return sums.getDimSize(0) != FragmentAttr::rowsOfWarpgroup * warpgroups;
-}
-
-/// The layout of a tile in a role's registers. Rounded tiles are factors of products whose results
-/// have as many rows.
-static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp role) {
-  int64_t warpgroups = role.getNumWarpgroups();
-  FragmentKind kind = tile.getRank() == 1             ? FragmentKind::PerColumn
-                      : tile.getElementType().isF32() ? FragmentKind::Accumulator
-                                                      : FragmentKind::Operand;
-  FragmentSplit split = kind == FragmentKind::PerColumn ? FragmentSplit::Replicated
-                        : kind == FragmentKind::Accumulator && isSplitByColumns(tile, warpgroups)
-                            ? FragmentSplit::Columns
-                            : FragmentSplit::Rows;
-  return withLayout(loc, tile, FragmentAttr::get(role.getContext(), kind, split, warpgroups));
+/// The layout of a tile in a role's registers: sums as products give them, rounded tiles as the next
+/// product takes them.
+static RankedTensorType inRegisters(Location loc, RankedTensorType tile, int64_t warpgroups,
+                                    SplitAttr split) {
+  MLIRContext *context = tile.getContext();
+  if (tile.getRank() == 1)
+    return withLayout(
+        loc, tile,
+        FragmentAttr::get(context, FragmentKind::PerColumn, FragmentSplit::Replicated, warpgroups));
+  if (!split) {
+    emitError(loc) << "no product says how warpgroups split this tile, " << tile;
+    return nullptr;
+  }
+  FragmentAttr sums = split.getSums();
+  if (tile.getElementType().isF32())
+    return withLayout(loc, tile, sums);
+  auto factor = FragmentAttr::getChecked([&] { return emitError(loc); }, context,
+                                         FragmentKind::Operand, sums.getSplit(), warpgroups);
+  return factor ? withLayout(loc, tile, factor) : RankedTensorType();
 }
 
 /// How many columns of a channel's element each warpgroup reads at once, for products that read it
@@ -62,19 +65,19 @@ static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
         std::optional<SlotAccess> named = findNamed(factor);
         return named && named->slot.channel == channel.getResult() && named->element == element;
       };
-      int64_t columns = product.getType().getDimSize(1), warpgroups = role.getNumWarpgroups();
+      SplitAttr split = product.getSplitAttr();
       if (product.getTransposeA() && isElement(product.getA()))
-        parts.push_back(FragmentAttr::rowsOfWarpgroup);
+        parts.push_back(product.getType().getDimSize(0) / split.getRows());
       if (!product.getTransposeB() && isElement(product.getB()))
-        parts.push_back(isSplitByColumns(product.getType(), warpgroups) ? columns / warpgroups
-                                                                        : columns);
+        parts.push_back(product.getType().getDimSize(1) / split.getColumns());
     });
   return parts;
 }
 
 /// The layout of a tile in a slot: factors as the copy engine writes them, sums as the putting role
 /// holds them.
-static RankedTensorType inSlot(ChannelOp channel, unsigned element, RankedTensorType tile) {
+static RankedTensorType inSlot(ChannelOp channel, unsigned element, RankedTensorType tile,
+                               const TileSplits &splitsOfPutter) {
   if (tile.getRank() == 1)
     return tile;
   if (!tile.getElementType().isF32()) {
@@ -85,15 +88,18 @@ static RankedTensorType inSlot(ChannelOp channel, unsigned element, RankedTensor
                       layout ? layout : SwizzledAttr::get(context, /*bytes=*/32));
   }
   RoleOp putter = channel.getPutter();
-  return putter && putter.isConsumer() ? inRegisters(channel.getLoc(), tile, putter) : tile;
+  if (!putter || !putter.isConsumer())
+    return tile;
+  return inRegisters(channel.getLoc(), tile, putter.getNumWarpgroups(),
+                     splitsOfPutter.lookup(channel.getResult()));
 }
 
 namespace {
 
 class ConsumerTiles {
 public:
-  explicit ConsumerTiles(RoleOp role)
-      : role(role), b(OpBuilder::atBlockBegin(&role.getBody().front())) {}
+  ConsumerTiles(RoleOp role, const TileSplits &splits)
+      : role(role), splits(splits), b(OpBuilder::atBlockBegin(&role.getBody().front())) {}
 
   LogicalResult distribute() {
     if (role.getWarps() % warpsOfWarpgroup != 0)
@@ -112,26 +118,31 @@ private:
         return failure();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        if (failed(hold(argument)))
+        if (failed(hold(argument, splits.lookup(argument))))
           return failure();
     for (OpResult result : op->getResults())
-      if (failed(hold(result)))
+      if (failed(hold(result, splits.lookup(result))))
         return failure();
+    reshapeConstant(op);
+    return success();
+  }
+
+  static void reshapeConstant(Operation *op) {
     Attribute value;
     if (op->getNumResults() == 1 && op->hasTrait<OpTrait::ConstantLike>() &&
         matchPattern(op, m_Constant(&value)))
       if (auto elements = dyn_cast<DenseElementsAttr>(value))
         op->setAttr("value", elements.reshape(cast<ShapedType>(op->getResult(0).getType())));
-    return success();
   }
 
   /// Gives a value of the role its layout.
-  LogicalResult hold(Value value) {
+  LogicalResult hold(Value value, SplitAttr split) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     if (!tile || tile.getEncoding())
       return success();
-    RankedTensorType type =
-        isInSlot(value) ? elementOf(value) : inRegisters(value.getLoc(), tile, role);
+    RankedTensorType type = isInSlot(value)
+                                ? elementOf(value)
+                                : inRegisters(value.getLoc(), tile, role.getNumWarpgroups(), split);
     if (!type)
       return failure();
     value.setType(type);
@@ -156,8 +167,9 @@ private:
     Operation *&copy = constants[constant];
     if (!copy) {
       copy = b.clone(*constant);
-      if (failed(distribute(copy)))
+      if (failed(hold(copy->getResult(0), splits.lookup(constant->getResult(0)))))
         return failure();
+      reshapeConstant(copy);
     }
     operand.set(copy->getResult(0));
     return success();
@@ -177,7 +189,8 @@ private:
   }
 
   RoleOp role;
-  OpBuilder b;                                        // at the start of the role
+  const TileSplits &splits;
+  OpBuilder b;                                        // at the role's begin
   llvm::DenseMap<Operation *, Operation *> constants; // looked up only
 };
 
@@ -195,21 +208,28 @@ struct DistributeTiles : public dash::impl::DistributeTilesBase<DistributeTiles>
 
 private:
   LogicalResult distribute(WorkersOp workers) {
+    llvm::DenseMap<Operation *, TileSplits> splits; // looked up only
+    for (RoleOp role : workers.getRoles()) {
+      FailureOr<TileSplits> ofRole = TileSplits::read(role);
+      if (failed(ofRole))
+        return failure();
+      splits[role] = *std::move(ofRole);
+    }
     for (ChannelOp channel : workers.getChannels())
-      if (failed(distribute(channel)))
+      if (RoleOp putter = channel.getPutter(); failed(distribute(channel, splits[putter])))
         return failure();
     for (RoleOp role : workers.getRoles())
-      if (role.isConsumer() ? failed(ConsumerTiles(role).distribute())
+      if (role.isConsumer() ? failed(ConsumerTiles(role, splits[role]).distribute())
                             : failed(followChannels(role)))
         return failure();
     return success();
   }
 
-  static LogicalResult distribute(ChannelOp channel) {
+  static LogicalResult distribute(ChannelOp channel, const TileSplits &splits) {
     SmallVector<Type> elements(channel.getType().getElements());
     for (auto [number, element] : llvm::enumerate(elements))
       if (auto tile = dyn_cast<RankedTensorType>(element))
-        if (!(element = inSlot(channel, number, tile)))
+        if (!(element = inSlot(channel, number, tile, splits)))
           return failure();
     channel.getResult().setType(ChannelType::get(channel.getContext(), elements));
     return success();

@@ -37,7 +37,7 @@ ALLOWED = {
     (64, 64, "softcap"): (32, "as the second"),
     (128, 64, "union"): (36, "as the first"),
     (64, 64, "union"): (60, "as the second"),
-    (64, 64, "kv-buffers"): (96, "one slot of K and V: as the second, and places of an item that consumers need between walks, in which registers are full"),
+    (64, 64, "one slot"): (96, "one slot of K and V: as the second, and places of an item that consumers need between walks, in which registers are full"),
     (128, 64, "list softcap"): (72, "as the list, and a word more of it"),
     (64, 64, "list softcap"): (36, "as the softcap, and where a sequence ends"),
     (128, 64, "list union"): (72, "as the list, and what formulas of a union ask of a step, in warps that load"),
@@ -65,10 +65,10 @@ class Kernel:
 
     @property
     def structure(self) -> str:
-        found = re.search(r"structure=(\w+)|(kv-buffers)", self.options)
+        found = re.search(r"structure=(\w+)|slots=(k:1,v:1)", self.options)
         words = {"parts": self.parts > 1, "list": self.is_list, "union": self.mask.startswith("union"), "softcap": "softcap(" in self.program,
                  "apart": bool(self.apart)}
-        return found[1] or found[2] if found else " ".join(word for word, is_so in words.items() if is_so)
+        return found[1] or "one slot" if found else " ".join(word for word, is_so in words.items() if is_so)
 
     @property
     def is_list(self) -> bool:
@@ -119,7 +119,7 @@ def kernels() -> list[Kernel]:
     for mask in ("full", "causal", "window"):
         text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
         found.append(Kernel(f"d64-{mask}-alternating", text, f"kind=shift q-tile=64 {common} structure=alternating", 64, mask))
-        found.append(Kernel(f"d64-{mask}-kv-buffers", text, f"kind=shift q-tile=64 {common} kv-buffers=1", 64, mask))
+        found.append(Kernel(f"d64-{mask}-one-slot", text, f"kind=shift q-tile=64 {common} slots=k:1,v:1", 64, mask))
     return found
 
 

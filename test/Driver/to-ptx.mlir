@@ -57,8 +57,8 @@
 // WAITS: "cooperative": true
 
 // Slots are options: beside a third buffer of dQ, 64 x 64 floats more, K and V have room for one slot each.
-// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=2' | FileCheck %s --check-prefix=TWO
-// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=3' | FileCheck %s --check-prefix=THREE
+// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='slots=dq:2' | FileCheck %s --check-prefix=TWO
+// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='slots=dq:3' | FileCheck %s --check-prefix=THREE
 // TWO: shared_bytes\22: 232448
 // THREE: shared_bytes\22: 216064
 

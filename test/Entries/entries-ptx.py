@@ -13,6 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent / "lib"))
+
+from tilings import with_tiling  # noqa: E402
+
 PIPELINE = ("builtin.module(gpu.module(convert-scf-to-cf),convert-cf-to-llvm,"
             "nvvm-attach-target{chip=sm_90a features=+ptx83 O=3},gpu.module(convert-arith-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
             "gpu-module-to-binary{format=isa})")
@@ -81,12 +85,12 @@ def main() -> int:
                                        ("causal", 64, 128, "descending"), ("full", 64, 64, "ascending"),
                                        ("causal", 8, 64, "shift"), ("full", 40, 64, "shift"), ("causal", 88, 64, "shift")]:
         program = (Path(arguments.examples) / f"bwd-{mask}.mlir").read_text(encoding="utf-8")
-        module = pipe([arguments.dash_opt, "-", f"--dash-tile=q={tile} kv=128 widths=64,96,128",
-                       f"--dash-apply-schedule=kind={kind} sizes=q:1024,heads:2", *KERNEL_HALF],
-                      program.replace("x128xbf16", f"x{head_dim}xbf16"))
+        columns = next(width for width in (64, 96, 128) if head_dim <= width)
+        program = with_tiling(program.replace("x128xbf16", f"x{head_dim}xbf16"), tile, 128, columns)
+        module = pipe([arguments.dash_opt, "-", "--dash-tile", f"--dash-apply-schedule=kind={kind} sizes=q:1024,heads:2", *KERNEL_HALF], program)
         ptx = scratch / f"{mask}-{head_dim}-{tile}.ptx"
         ptx.write_text(ptx_of(module), encoding="utf-8")
-        failures += findings(arguments.ptxas, ptx, 4 * tile * next(width for width in (64, 96, 128) if head_dim <= width))
+        failures += findings(arguments.ptxas, ptx, 4 * tile * columns)
     print("\n".join(failures))
     return 1 if failures else 0
 

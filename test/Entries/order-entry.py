@@ -14,14 +14,16 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / "Schedule" / "lib"), str(TESTS / "Device")]
+sys.path += [str(TESTS / "Schedule" / "lib"), str(TESTS / "Device"), str(TESTS / "Entries" / "lib")]
 
 from check_order import differences  # noqa: E402
 from dash_opt import DashOpt, Request, Tally  # noqa: E402
 from problem import Mask, Problem, Sequence, Union  # noqa: E402
+from tilings import with_tiling, without_rows  # noqa: E402
 
 # No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two. First columns beside a diagonal, a few of them beside a
 # window, and some within a window, of which rows see but the last.
@@ -144,9 +146,11 @@ def pipe(command: list[str], text: str = "") -> str:
 
 
 def entry_of(tool: DashOpt, request: Request) -> str:
-    program = str(tool.program(request.problem.mask))
+    text = tool.program(request.problem.mask).read_text(encoding="utf-8")
+    program = tool.scratch / f"tiled-{threading.get_ident()}.mlir"
+    program.write_text(with_tiling(text, request.problem.tile_q, request.problem.tile_kv, 128), encoding="utf-8")
     return entry_for_one_thread(
-        pipe([tool.tool, program, *request.options(), "--dash-check-kernels", "--dash-assign-roles",
+        pipe([tool.tool, str(program), *without_rows(request.options()), "--dash-check-kernels", "--dash-assign-roles",
               "--dash-outline-program", "--dash-lower-order"]))
 
 

@@ -1,11 +1,11 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,heads:16' \
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,heads:16' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=FORMULAS
-// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
+// RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=ascending workers=2 form=table' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=TABLE --implicit-check-not=tickets
-// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
+// RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=ascending workers=2 form=table' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program=tickets=true | FileCheck %s --check-prefix=TICKETS
-// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' | FileCheck %s --check-prefix=PROVEN
-// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift parts=6 sizes=q:4096,heads:2,kv-heads:1' \
+// RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=ascending workers=2 form=table' | FileCheck %s --check-prefix=PROVEN
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=shift parts=6 sizes=q:4096,heads:2,kv-heads:1' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=RUNS
 
 // An order of formulas serves all sizes, and all workers must be there.
@@ -35,12 +35,15 @@
 // TABLE-SAME: sizes[<name = "batch", min = 1, max = 1>, <name = "heads", min = 1, max = 1>, <name = "kv_heads", min = 1, max = 1>, <name = "q_rows", min = 200, max = 200>, <name = "kv_rows", min = 256, max = 256>]
 // TABLE-SAME: <name = "order", bytes = "192", alignment = 16, before = file, after = any>]
 // TABLE-SAME: order <file = "dash-opt PROGRAM --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending level=run workers=2 form=table sizes=q:200,kv:256,batch:1,heads:1,kv-heads:1'">>} {
+#tiling = #dash.tiling<tiles = <q = 128, kv = 128>, columns = 64, structure = alternating,
+                       splits = {dk = 2 x 1, dp = 2 x 1, dq = 2 x 1, dv = 2 x 1, s = 2 x 1}, hold = [],
+                       slots = {do = 2, dq = 2, ds = 2, k = 1, q = 2, v = 1}>
 !Q = memref<1x1x200x64xbf16>
 !K = memref<1x1x256x64xbf16>
 !R = memref<1x1x200xf32>
 func.func @small(%q: !Q, %k: !K, %v: !K, %do: !Q, %o: !Q, %lse: !R, %dq: !Q, %dk: !K, %dv: !K) {
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !K, !K, !Q, !R, !Q)
-                     outs(%dq, %dk, %dv : !Q, !K, !K) mask(<full>) level(run)
+                     outs(%dq, %dk, %dv : !Q, !K, !K) mask(<full>) level(run) tiling(#tiling)
   return
 }
 
@@ -52,7 +55,7 @@ func.func @small(%q: !Q, %k: !K, %v: !K, %do: !Q, %o: !Q, %lse: !R, %dq: !Q, %dk
 !HR = memref<1x2x200xf32>
 func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !HQ, %dk: !HK, %dv: !HK) {
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !HQ, !HK, !HK, !HQ, !HR, !HQ)
-                     outs(%dq, %dk, %dv : !HQ, !HK, !HK) mask(<full>) level(run)
+                     outs(%dq, %dk, %dv : !HQ, !HK, !HK) mask(<full>) level(run) tiling(#tiling)
   return
 }
 
@@ -65,7 +68,7 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // A softcap is a fact; a sink and its gradient are tensors, and between the entries that compute it lie sums of runs of rows.
 // RUN: sed -e 's/%%scale: f32)/%%scale: f32, %%sink: memref<?xf32>, %dsink: memref<?x?xf32>)/' \
 // RUN:   -e 's/scale(%%scale)/scale(%%scale) sink(%%sink, %dsink : memref<?xf32>, memref<?x?xf32>) softcap(30.0)/' %dash_examples/bwd-causal.mlir \
-// RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
+// RUN:   | dash-opt --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
 // RUN:   | FileCheck %s --check-prefix=SCORES
 // SCORES:      gpu.module @attention_bwd_kernels
 // SCORES:      min_workers = 132, softcap = 3.000000e+01 : f32>
@@ -75,7 +78,7 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // For a list, the gradient has a row for each sequence.
 // RUN: sed -e 's/%%scale: f32)/%%scale: f32, %%sink: memref<?xf32>, %dsink: memref<?x?xf32>)/' \
 // RUN:   -e 's/scale(%%scale)/scale(%%scale) sequences(<?>) sink(%%sink, %dsink : memref<?xf32>, memref<?x?xf32>)/' %dash_examples/bwd-causal.mlir \
-// RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
+// RUN:   | dash-opt --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
 // RUN:   | FileCheck %s --check-prefix=SINKS
 // SINKS:       gpu.module @attention_bwd_kernels
 // SINKS:       <#dsink, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>

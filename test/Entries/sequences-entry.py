@@ -27,6 +27,7 @@ import check_order  # noqa: E402
 from dash_opt import DashOpt, Request, Tally  # noqa: E402
 from lanes import Memory, Warp  # noqa: E402
 from problem import Mask, Problem, Sequence, Union  # noqa: E402
+from tilings import with_tiling, without_rows  # noqa: E402
 
 one_thread = import_module("order-entry")
 
@@ -71,9 +72,9 @@ class Entries:
         self.workers, self.width, self.runtime = workers, width, runtime
         text = tool.program(mask).read_text(encoding="utf-8").replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         program = tool.scratch / "open-list.mlir"
-        program.write_text(text, encoding="utf-8")
+        program.write_text(with_tiling(text, TILE_Q, TILE_KV, 128), encoding="utf-8")
         request = Request(Problem((Sequence(300, 300), Sequence(40, 700)), TILE_Q, TILE_KV, mask), kind, workers, level, width)
-        passes = [str(program), *request.options(), "--dash-check-kernels", "--dash-assign-roles", "--dash-outline-program",
+        passes = [str(program), *without_rows(request.options()), "--dash-check-kernels", "--dash-assign-roles", "--dash-outline-program",
                   "--dash-lower-sequences", "--dash-lower-order"]
         self.ir = one_thread.pipe([tool.tool, *passes])
         self.generic = one_thread.pipe([tool.tool, *passes, "--mlir-print-op-generic", "--mlir-print-local-scope"])

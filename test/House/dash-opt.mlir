@@ -31,7 +31,7 @@
 // HELP-DAG:      --allow-unregistered-dialect
 // HELP-DAG:      --mlir-print-ir-after-all
 // HELP-DAG:      --dash-plan-buffers
-// HELP-DAG:        --ds-buffers=
+// HELP-DAG:        --slots=
 // HELP-DAG:      --dash-to-ptx
 // HELP-DAG:        --kind=
 // HIDDEN-DAG:    --aarch64-use-aa

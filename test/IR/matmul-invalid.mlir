@@ -166,3 +166,54 @@ func.func @columns_begin_at_panels(%a: tensor<128x64xbf16, #dash.swizzled>, %b: 
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+// Each warpgroup has 64 rows of a product.
+func.func @split_of_other_rows(%q: !T, %k: !T, %v: !T, %a: tensor<128x128xbf16>, %b: tensor<64x128xbf16>) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.matmul' op split #dash.split<1 x 2>: #dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got 128x64}}
+    %r = dash.matmul %a, transpose %b split(<1 x 2>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16>>
+
+func.func @split_among_others() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(12) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
+      // expected-error @below {{'dash.matmul' op is split among 2 warpgroups, in a role of 3}}
+      %s = dash.matmul %k, transpose %k split(<2 x 1>) : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Sums lie as the split says.
+!A = tensor<64x64xbf16, #dash.swizzled>
+!S = tensor<64x64xf32, #dash.fragment<accumulator, columns by 1>>
+!K = !dash.channel<!A>
+
+func.func @sums_of_another_split() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> !A
+      // expected-error @below {{'dash.matmul' op result must be #dash.fragment<accumulator, rows by 1>, as #dash.split<1 x 1> says, got #dash.fragment<accumulator, columns by 1>}}
+      %s = dash.matmul %k, transpose %k split(<1 x 1>) : (!A, !A) -> !S
+    }
+  }
+  return
+}

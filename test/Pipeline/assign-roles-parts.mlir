@@ -1,5 +1,5 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles | FileCheck %s
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=PLAN
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=PLAN
 
 // With parts an item's sums leave behind its walk through the slots of dQ, in pieces as large as those: the consumer puts what the role
 // that adds waits for, in one order.

@@ -1,6 +1,6 @@
 // Capped scores are hidden as they are, in front of the LSE: what computes their slope sees it too. dV has P, dS what is damped of it.
 // RUN: sed 's/scale(.*)$/& softcap(50.0)/' %dash_examples/bwd-causal.mlir \
-// RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=symmetric-shift sizes=q:1024' --dash-assign-roles --dash-order-products \
+// RUN:   | dash-opt --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=symmetric-shift sizes=q:1024' --dash-assign-roles --dash-order-products \
 // RUN:   | python3 %dash_src/tools/scripts/excerpt.py 'role "compute"' dash.walk --grep 'softcap|hide|log_prob|exp2|round|damp|gradient|accumulate' \
 // RUN:   | FileCheck %s
 

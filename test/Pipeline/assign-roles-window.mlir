@@ -1,7 +1,7 @@
 // Both edges of a window are told by one number: the right one's, from which the left one is a width away.
 // DEFINE: %{mask} = 512, 0
 // DEFINE: %{roles} = sed 's/window = .512, 0./window = [%{mask}]/' %dash_examples/bwd-window.mlir \
-// DEFINE:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:1024' --dash-assign-roles
+// DEFINE:   | dash-opt --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift sizes=q:1024' --dash-assign-roles
 
 // RUN: %{roles} | FileCheck %s
 // CHECK:     dash.role "load-q" producer

@@ -1,9 +1,10 @@
 // RUN: dash-opt %s --dash-check-resources -verify-diagnostics -split-input-file
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=q=64 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers=ds-buffers=1 --dash-check-resources 2>&1 | FileCheck %s --check-prefix=DS
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=kv=256 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=SHARED
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=256' --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile=q=128 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=TIGHT
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers \
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=slots=ds:1 --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=DS
+// RUN: sed 's/scale(%%scale)$/& tiling(#dash.tiling<tiles = <q = 64, kv = 256>, columns = 128, structure = alternating, splits = {dk = 4 x 1, dp = 4 x 1, dq = 1 x 4, dv = 4 x 1, s = 4 x 1}, hold = [], slots = {do = 2, dq = 2, ds = 2, k = 1, q = 2, v = 1}>)/' %dash_examples/bwd-causal.mlir \
+// RUN:   | not dash-opt --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/x128xbf16/x64xbf16/; s/scale(%%scale)$/& tiling(#dash.tiling<tiles = <q = 128, kv = 128>, columns = 64, structure = alternating, splits = {dk = 2 x 1, dp = 2 x 1, dq = 2 x 1, dv = 2 x 1, s = 2 x 1}, hold = [], slots = {do = 2, dq = 2, ds = 2, k = 1, q = 2, v = 1}>)/' %dash_examples/bwd-causal.mlir \
+// RUN:   | not dash-opt --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=TIGHT
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers \
 // RUN:   | sed -e '/dash.release.%%ds_tiles/d' -e 's/^\(.*\)dash.commit\(.%%ds_tiles.*\)/\1dash.release\2\n&/' | not dash-opt --dash-check-resources 2>&1 | FileCheck %s --check-prefix=EXCHANGE
 // RUN: not dash-opt %s --dash-check-resources=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
@@ -18,15 +19,13 @@
 // DS: note: role 'compute', warpgroup 0, waits for an empty slot of channel 'ds', which has 1
 
 // Tiles of 256 rows of K and V leave no room.
-// SHARED: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles
+// SHARED: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: fewer slots of channels, or fewer rows of tiles (--dash-choose-tiling)
 // SHARED: note: channel 'k' takes 1 x 65536 bytes
 
-// Four warpgroups fit, but leave each thread half as many registers.
-// REGISTERS: error: needs about {{[0-9]+}} registers a thread (128 for what walks carry, {{[0-9]+}} for tiles in flight, {{[0-9]+}} for addresses), but has {{[0-9]+}}: lower the rows of tiles
-// REGISTERS: note: most are in flight here
 
 // Head dim 64 with 128 rows of Q: tiles would fit but for the rows of LSE and delta, and ptxas would spill in every step.
 // TIGHT: error: needs about 272 registers a thread (64 for what walks carry, 192 for tiles in flight, 16 for addresses), but has 240: lower the rows of tiles
+// TIGHT: note: most are in flight here
 
 // Nothing to do is worth a word: a pass was forgotten.
 // expected-warning @below {{no 'dash.workers' to check; run --dash-assign-roles first}}
@@ -228,7 +227,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // What to lower is in the notes.
 func.func @shared_memory_fits(%q: !T, %k: !T, %v: !T) {
-  // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles}}
+  // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: fewer slots of channels, or fewer rows of tiles (--dash-choose-tiling)}}
   dash.workers registers(168) shared_bytes(263168) {
     // expected-note @below {{channel 'k' takes 8 x 32768 bytes}}
     %k_tiles = dash.channel "k" depth(8) at([1024], [32768]) barriers([0, 64]) : !C

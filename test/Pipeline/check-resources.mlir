@@ -1,5 +1,5 @@
-// RUN: dash-opt %s --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-Q
-// RUN: dash-opt %s --dash-tile='q=64 kv=64' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-KV
+// RUN: dash-opt %s --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-Q
+// RUN: dash-opt %s --dash-choose-tiling='q-tile=64 kv-tile=64' --dash-tile --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-KV
 
 // Head dim 64: warpgroups that multiply are as many as 64 rows of a kv tile.
 // SMALL-Q: dash.workers structure(overlapping) registers(168) shared_bytes(232448) {

@@ -8,13 +8,15 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Whether there is room is seen from what the role has.
-func.func @needs_a_plan(%q: !T, %k: !T, %v: !T) {
+// What is held is a left factor of the walk.
+func.func @holds_what_nobody_reads(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{has no number of registers; run --dash-plan-buffers first}}
+    // expected-error @below {{is held, but no product of the walk reads its tile by rows, as a left factor that is not transposed}}
+    %k_tiles = dash.channel "k" depth(1) held : !dash.channel<tensor<128x128xbf16>>
     dash.role "compute" consumer warps(8) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
+        %kt = dash.wait %k_tiles : !dash.channel<tensor<128x128xbf16>> -> tensor<128x128xbf16>
         dash.walk (%q_head, %qi, %turn) {
           dash.take_tensor_core
           dash.give_tensor_core

@@ -1,6 +1,6 @@
-// RUN: dash-opt %s --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s
-// RUN: sed s/x64xbf16/x128xbf16/ %s | dash-opt --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s --check-prefix=LARGE
-// RUN: sed s/x64xbf16/x96xbf16/ %s | dash-opt --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s --check-prefix=MIDDLE
+// RUN: dash-opt %s --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s
+// RUN: sed s/x64xbf16/x128xbf16/ %s | dash-opt --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s --check-prefix=LARGE
+// RUN: sed s/x64xbf16/x96xbf16/ %s | dash-opt --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-hold-factors | FileCheck %s --check-prefix=MIDDLE
 
 // Head dim 96: there is room for one, and K's slot is read by dQ, too.
 // MIDDLE:         %[[V:[^,]+]] = dash.wait %v_tiles

@@ -1,6 +1,6 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=all' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefixes=CHECK,ALL
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=parts' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefixes=CHECK,PARTS
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefix=NONE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=all' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=parts' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefixes=CHECK,PARTS
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-assign-roles --dash-keep-apart | FileCheck %s --check-prefix=NONE
 // NONE-NOT: turn({{.*}}) apart
 
 // Turns stay: they say in which place a contribution is kept, and in which order they are added up.

@@ -1,6 +1,6 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding | FileCheck %s
 // DEFINE: %{order} =
-// DEFINE: %{kernels} = --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding
+// DEFINE: %{kernels} = --dash-choose-tiling --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefixes=CHECK,PARTS
 
@@ -13,7 +13,7 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
 // Nor does anybody tell where nobody rounds: nobody would read it.
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles | grep -v dash.convert | dash-opt --dash-overlap-rounding | FileCheck %s --check-prefix=NONE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles | grep -v dash.convert | dash-opt --dash-overlap-rounding | FileCheck %s --check-prefix=NONE
 // NONE-LABEL: func.func @attention_bwd
 // NONE-NOT:   {{signals_completion|awaits_completion}} :
 

@@ -2,8 +2,8 @@
 // RUN: dash-opt %s --dash-assign-roles --dash-order-products | FileCheck %s --check-prefix=ORDER
 // RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases | FileCheck %s --check-prefix=RELEASES
 // RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=PLAN
-// RUN: dash-opt %s --dash-assign-roles=structure=overlapping --dash-order-products --dash-place-releases --dash-plan-buffers | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s --check-prefix=PLAN
-// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=ASKED
+// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s --check-prefix=PLAN
+// RUN: sed 's/structure = overlapping/structure = alternating/; s/slots = {.*}/slots = {do = 2, dq = 2, ds = 2, k = 2, q = 2, v = 2}/' %s | dash-opt --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=ASKED
 
 #q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 64>
@@ -14,6 +14,8 @@
 #dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 #dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
 #dv = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 64>
+#tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 64, structure = overlapping, splits = {s = 2 x 1}, hold = [],
+                       slots = {dq = 2, ds = 4, k = 2, q_do = 4, v = 2}>
 dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
            head_dim_v = 64, sequences = <[128, 256]>>)
@@ -23,23 +25,23 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 !T64 = memref<?x?x?x64xbf16>
 !R = memref<?x?x?xf32>
 
-// At head dim 64 what two steps have in flight fits registers side by side: S and dP are issued one behind the other, so what they and the
+// The tiling says that what two steps have in flight is in registers side by side: S and dP are issued one behind the other, so what they and the
 // work behind them need has one slot.
 // ROLES-LABEL: func.func @products_overlap_element_wise_work
 // ROLES:         dash.workers structure(overlapping) {
-// ROLES:           %q_do_tiles = dash.channel "q_do" depth(1) : !channel_64x64xbf16_64xf32_64x64xbf16_64xf32_index
+// ROLES:           %q_do_tiles = dash.channel "q_do" depth(4) : !channel_64x64xbf16_64xf32_64x64xbf16_64xf32_index
 // ROLES-NEXT:      %ds_tiles = dash.channel "ds"
 // ROLES-NEXT:      %dq_tiles = dash.channel "dq"
 // ROLES-NEXT:      dash.role "load-q" producer warps(1) {
 // ROLES:               dash.put %[[Q:.+]], %[[L:.+]], %[[DO:.+]], %[[D:.+]], %[[LEAD:.+]] into %q_do_tiles
 // ROLES:           dash.role "compute" consumer warps(8) {
 // ROLES:               %[[Q:.+]], %[[L:.+]], %[[DO:.+]], %[[D:.+]], %[[LEAD:.+]] = dash.wait %q_do_tiles
-// ROLES-NEXT:          %[[S:.+]] = dash.matmul %{{.+}}, transpose %[[Q]] :
+// ROLES-NEXT:          %[[S:.+]] = dash.matmul %{{.+}}, transpose %[[Q]] split({{.+}}) :
 // ROLES-NEXT:          %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]]
 // ROLES-NEXT:          %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %{{.+}})
 // ROLES-NEXT:          %[[P:.+]] = dash.exp2 %[[SHOWN]]
 // ROLES-NEXT:          %{{.+}} = dash.round %[[P]]
-// ROLES-NEXT:          %[[DP:.+]] = dash.matmul %{{.+}}, transpose %[[DO]] :
+// ROLES-NEXT:          %[[DP:.+]] = dash.matmul %{{.+}}, transpose %[[DO]] split({{.+}}) :
 // ROLES-NEXT:          %{{.+}} = dash.score_gradient %[[P]], %[[DP]], %[[D]]
 
 // Where the structure is overlapping, a turn is the products of the next step and those that are carried on, and what it waits for is got
@@ -91,7 +93,7 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // PLAN-NEXT:      dash.channel "ds" depth(4)
 // PLAN-NEXT:      dash.channel "dq" depth(2)
 
-// The other structure can be asked for; it is the one that is not printed.
+// The tiling can say the other structure; it is the one that is not printed.
 // ASKED-LABEL: func.func @products_overlap_element_wise_work
 // ASKED:         dash.workers registers(168) shared_bytes(165888) {
 // ASKED:           dash.channel "q" depth(2)
@@ -99,7 +101,7 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @products_overlap_element_wise_work(%q: !T64 {dash.tensor = #q}, %k: !T64 {dash.tensor = #k}, %v: !T64 {dash.tensor = #v}, %do: !T64 {dash.tensor = #do}, %lse: !R {dash.tensor = #lse}, %delta: !R {dash.tensor = #delta}, %sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dk: !T64 {dash.tensor = #dk}, %dv: !T64 {dash.tensor = #dv}) {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
   dash.items order(@order64) over(%q, %k, %v : !T64, !T64, !T64)
-      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
     %kt = dash.load %k[%seq, %kv_head, %kv] : !T64 -> tensor<128x64xbf16>
     %vt = dash.load %v[%seq, %kv_head, %kv] : !T64 -> tensor<128x64xbf16>
     %sums:2 = dash.walk (%head, %qi, %turn) init(%dk0 = %zero, %dv0 = %zero) : tensor<128x64xf32>, tensor<128x64xf32> {
@@ -107,15 +109,15 @@ func.func @products_overlap_element_wise_work(%q: !T64 {dash.tensor = #q}, %k: !
       %dot = dash.load %do[%seq, %head, %qi] : !T64 -> tensor<64x64xbf16>
       %l = dash.load %lse[%seq, %head, %qi] : !R -> tensor<64xf32>
       %d = dash.load %delta[%seq, %head, %qi] : !R -> tensor<64xf32>
-      %st = dash.matmul %kt, transpose %qt : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
+      %st = dash.matmul %kt, transpose %qt split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
       %p = dash.probability %st, %l at(%seq, %kv, %qi) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
       %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
-      %dp = dash.matmul %vt, transpose %dot : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
+      %dp = dash.matmul %vt, transpose %dot split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
       %ds = dash.score_gradient %p, %dp, %d
         : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
-      %dv1 = dash.matmul %ph, %dot accumulate(%dv0) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
-      %dk1 = dash.matmul %ds, %qt accumulate(%dk0) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
-      %c = dash.matmul transpose %ds, %kt : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+      %dv1 = dash.matmul %ph, %dot accumulate(%dv0) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
+      %dk1 = dash.matmul %ds, %qt accumulate(%dk0) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xf32>
+      %c = dash.matmul transpose %ds, %kt split(<1 x 2>) : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
       dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn) : tensor<64x64xf32> into memref<?x?x?x64xf32>
       dash.yield %dk1, %dv1 : tensor<128x64xf32>, tensor<128x64xf32>
     }

@@ -1,17 +1,9 @@
 // RUN: dash-opt %s --dash-plan-buffers -verify-diagnostics -split-input-file
-// RUN: not dash-opt %s --dash-plan-buffers='load-stages=10' -split-input-file 2>&1 | FileCheck %s --check-prefix=LOAD
-// RUN: not dash-opt %s --dash-plan-buffers='ds-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=DS
-// RUN: not dash-opt %s --dash-plan-buffers='dq-buffers=-1' -split-input-file 2>&1 | FileCheck %s --check-prefix=DQ
-// RUN: not dash-opt %s --dash-plan-buffers='kv-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=KV
 // RUN: not dash-opt %s --dash-plan-buffers=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // What is not described cannot be planned for.
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
 
-// LOAD: error: load-stages must be from 1 to 8, or 0 for the default, got 10
-// DS: error: ds-buffers must be from 1 to 8, or 0 for the default, got 9
-// KV: error: kv-buffers must be from 1 to 8, or 0 for the default, got 9
-// DQ: error: dq-buffers must be from 1 to 8, or 0 for the default, got -1
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)

@@ -1,5 +1,5 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling='q-tile=64 kv-tile=128' --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s
 
 // The whole stage, on the causal example: roles, channels and times.
 // CHECK-LABEL: func.func @attention_bwd(
@@ -45,18 +45,18 @@
 // CHECK-NEXT:          %[[R:.+]]:2 = dash.walk ({{.+}}) init(%[[DK0:.+]] = %{{.+}}, %[[DV0:.+]] = %{{.+}}) : {{.+}} steps(%[[STEPS]]) stages(3) {
 // CHECK-NEXT:            dash.take_tensor_core stage(1)
 // CHECK-NEXT:            %[[WHOLE:.+]] = dash.wait %ds_tiles stage(2) :
-// CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] stage(2) :
-// CHECK-NEXT:            %[[DK1:.+]] = dash.matmul %[[DS:[^ ,]+]], %[[QT:[^ ,]+]] accumulate(%[[DK0]]) stage(1) :
-// CHECK-NEXT:            %[[DV1:.+]] = dash.matmul %[[PH:[^ ,]+]], %[[DOT:[^ ,]+]] accumulate(%[[DV0]]) stage(1) :
+// CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] stage(2) split({{.+}}) :
+// CHECK-NEXT:            %[[DK1:.+]] = dash.matmul %[[DS:[^ ,]+]], %[[QT:[^ ,]+]] accumulate(%[[DK0]]) stage(1) split({{.+}}) :
+// CHECK-NEXT:            %[[DV1:.+]] = dash.matmul %[[PH:[^ ,]+]], %[[DOT:[^ ,]+]] accumulate(%[[DV0]]) stage(1) split({{.+}}) :
 // CHECK-NEXT:            dash.commit %ds_tiles stage(1) :
 // CHECK-NEXT:            dash.release %ds_tiles stage(2) :
 // CHECK-NEXT:            dash.put %[[C]] into %dq_tiles stage(2) :
 // CHECK-NEXT:            dash.release %q_tiles stage(1) :
 // CHECK-NEXT:            %[[QT]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles stage(0) :
-// CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] stage(0) :
+// CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] stage(0) split({{.+}}) :
 // CHECK-NEXT:            dash.release %do_tiles stage(1) :
 // CHECK-NEXT:            %[[DOT]], %[[D:.+]] = dash.wait %do_tiles stage(0) :
-// CHECK-NEXT:            %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] stage(0) :
+// CHECK-NEXT:            %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] stage(0) split({{.+}}) :
 // CHECK-NEXT:            dash.give_tensor_core stage(1)
 // CHECK-NEXT:            dash.commit %dq_tiles stage(2) :
 // CHECK-NEXT:            %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%[[SCALE]]) stage(0) :

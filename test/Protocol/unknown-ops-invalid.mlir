@@ -106,7 +106,7 @@ func.func @store(%dk: memref<?x?x?x64xbf16>, %tile: index) {
 }
 
 // The plan's tokens are counted in front of that.
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers -o %t/plan.mlir
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers -o %t/plan.mlir
 // RUN: sed '/dash.release %%v_tiles/a "test.touch"(%%v_tiles) : (!dash.channel<tensor<128x128xbf16>>) -> ()' %t/plan.mlir > %t/touched.mlir
 // RUN: not dash-opt %t/touched.mlir --allow-unregistered-dialect --dash-check-resources 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: sed '/dash.release %%v_tiles/a "test.nothing"() : () -> ()' %t/plan.mlir | dash-opt --allow-unregistered-dialect --dash-check-resources -o /dev/null

@@ -25,14 +25,14 @@ func.func @half_a_warpgroup() {
 
 !K = !dash.channel<tensor<192x128xbf16>>
 
-// Sums are split by rows, 64 for each warpgroup, or else by columns; these can be neither.
-func.func @rows_for_one_and_a_half() {
+// Nothing is decided here: a product that does not say how warpgroups split it has no layout.
+func.func @a_product_without_a_split() {
   dash.workers {
     %k_tiles = dash.channel "k" depth(1) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
       %k = dash.wait %k_tiles[%c0] : !K -> tensor<192x128xbf16>
-      // expected-error @below {{#dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got 192x192}}
+      // expected-error @below {{does not say how warpgroups split it: run --dash-choose-tiling before --dash-tile, or state 'split'}}
       %s = dash.matmul %k, transpose %k : (tensor<192x128xbf16>, tensor<192x128xbf16>) -> tensor<192x192xf32>
     }
   }
@@ -87,7 +87,7 @@ func.func @tile_from_outside(%t: tensor<128x128xf32>) {
       %c0 = arith.constant 0 : index
       %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
       // expected-error @below {{uses a tile from outside of its role, which can only be a constant}}
-      %s = dash.matmul %k, transpose %k accumulate(%t) : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      %s = dash.matmul %k, transpose %k accumulate(%t) split(<2 x 1>) : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
     }
   }
   return
@@ -105,6 +105,23 @@ func.func @sums_of_nobody(%dq: memref<?x?x?x128xf32>) {
       %t = dash.wait %dq_tiles[%c0] : !DQ -> tensor<64x128xf32>
       // expected-error @below {{adds a tile that no consumer has put into a slot}}
       dash.reduce %t into %dq[%c0, %c0, %c0] : tensor<64x128xf32> into memref<?x?x?x128xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+// A tile that no product has to do with says itself who holds it, by its type.
+func.func @a_tile_of_no_product(%use: index) {
+  dash.workers {
+    %tiles = dash.channel "tiles" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{no product says how warpgroups split this tile, 'tensor<128x64xbf16>'}}
+      %tile = arith.constant dense<0.0> : tensor<128x64xbf16>
+      dash.put %tile into %tiles[%use] : tensor<128x64xbf16> into !C
     }
   }
   return

@@ -40,7 +40,7 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
         // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> !swizzled_64x128xbf16, !per_column_64_replicated2, index
         %q_tile, %l, %lead = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
         // CHECK: dash.matmul {{.*}} -> !acc_128x64_rows2
-        %s = dash.matmul %k, transpose %q_tile : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+        %s = dash.matmul %k, transpose %q_tile split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
         // CHECK: dash.log_probability {{.*}} : !acc_128x64_rows2, !per_column_64_replicated2
         %log = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
         // CHECK: dash.hide {{.*}} : !acc_128x64_rows2
@@ -54,12 +54,12 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
         dash.commit %ds_tiles[%i] : !DS
         // CHECK: %[[DS:.*]] = dash.wait %ds_tiles[%{{.*}}] : {{.*}} -> !swizzled_128x64xbf16
         %dst = dash.wait %ds_tiles[%i] : !DS -> tensor<128x64xbf16>
-        // 64 rows are too few for two warpgroups: they split dQ by columns.
+        // Two warpgroups split dQ by columns, as its product says.
         // CHECK: dash.matmul transpose %[[DS]], {{.*}} -> !acc_64x128_columns2
-        %dqs = dash.matmul transpose %dst, %k : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+        %dqs = dash.matmul transpose %dst, %k split(<1 x 2>) : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
         dash.put %dqs into %dq_tiles[%i] : tensor<64x128xf32> into !DQ
         dash.commit %dq_tiles[%i] : !DQ
-        %next = dash.matmul %ds, %q_tile accumulate(%sum) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+        %next = dash.matmul %ds, %q_tile accumulate(%sum) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
         scf.yield %next : tensor<128x128xf32>
       }
     }
@@ -76,7 +76,7 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
   return
 }
 
-// The same rule for one warpgroup, and for three: nothing knows of two.
+// Products of one warpgroup, and of three: nothing knows of two.
 // CHECK-LABEL: func @one_and_three_warpgroups
 func.func @one_and_three_warpgroups() {
   dash.workers {
@@ -86,13 +86,13 @@ func.func @one_and_three_warpgroups() {
       %c0 = arith.constant 0 : index
       %q = dash.wait %q_tiles[%c0] : !dash.channel<tensor<64x64xbf16>> -> tensor<64x64xbf16>
       // CHECK: -> !acc_64x64_rows1
-      %s = dash.matmul %q, transpose %q : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+      %s = dash.matmul %q, transpose %q split(<1 x 1>) : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
     }
     dash.role "three" consumer warps(12) {
       %c0 = arith.constant 0 : index
       %k = dash.wait %k_tiles[%c0] : !dash.channel<tensor<192x64xbf16>> -> tensor<192x64xbf16>
       // CHECK: -> !acc_192x192_rows3
-      %s = dash.matmul %k, transpose %k : (tensor<192x64xbf16>, tensor<192x64xbf16>) -> tensor<192x192xf32>
+      %s = dash.matmul %k, transpose %k split(<3 x 1>) : (tensor<192x64xbf16>, tensor<192x64xbf16>) -> tensor<192x192xf32>
     }
   }
   return

@@ -52,18 +52,18 @@ func.func @held_factors(%n: index, %use: index) {
       %many = arith.cmpi ugt, %steps, %c1 : index
       scf.if %many {
         %qt = dash.wait %q_tiles[%c0] : !QCh -> !q
-        %s = dash.matmul %k, transpose %qt : (!kv, !q) -> !st
-        %dp = dash.matmul %v, transpose %qt : (!kv, !q) -> !st
+        %s = dash.matmul %k, transpose %qt split(<2 x 1>) : (!kv, !q) -> !st
+        %dp = dash.matmul %v, transpose %qt split(<2 x 1>) : (!kv, !q) -> !st
         dash.release %q_tiles[%c0] : !QCh
         scf.for %step = %c1 to %n step %c1 {
           %q1 = dash.wait %q_tiles[%step] : !QCh -> !q
-          %dp1 = dash.matmul %v, transpose %q1 : (!kv, !q) -> !st
+          %dp1 = dash.matmul %v, transpose %q1 split(<2 x 1>) : (!kv, !q) -> !st
           dash.release %q_tiles[%step] : !QCh
         }
       } else {
       }
       %q2 = dash.wait %q_tiles[%n] : !QCh -> !q
-      %dp2 = dash.matmul %v, transpose %q2 : (!kv, !q) -> !st
+      %dp2 = dash.matmul %v, transpose %q2 split(<2 x 1>) : (!kv, !q) -> !st
       dash.release %q_tiles[%n] : !QCh
       dash.release %k_tiles[%use] : !KCh
       dash.release %v_tiles[%use] : !VCh

@@ -3,7 +3,7 @@
 // RUN: dash-opt %s --dash-distribute-tiles --dash-insert-waits | FileCheck %s
 
 !C = !dash.channel<tensor<128x64xbf16>>
-!p = tensor<128x64xbf16>
+!p = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
 
 // CHECK-LABEL: func.func @commits_side_by_side
 // CHECK:      arith.addi

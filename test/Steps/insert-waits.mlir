@@ -14,6 +14,8 @@
 !kv = tensor<128x128xbf16>
 !q = tensor<64x128xbf16>
 !row = tensor<64xf32>
+!held = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!factor = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
 !sum = tensor<128x128xf32>
 !st = tensor<128x64xf32>
 !p = tensor<128x64xbf16>
@@ -137,9 +139,9 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           %last = arith.subi %end, %c1 : index
           // Stage 0 of step 0.
           %q0, %lse0, %lead0 = dash.wait %q_tiles[%u0] : !QCh -> !q, !row, index
-          %s0 = dash.matmul %kt, transpose %q0 : (!kv, !q) -> !st
+          %s0 = dash.matmul %kt, transpose %q0 split(<2 x 1>) : (!kv, !q) -> !st
           %do0, %delta0 = dash.wait %do_tiles[%u0] : !OCh -> !q, !row
-          %dp0 = dash.matmul %vt, transpose %do0 : (!kv, !q) -> !st
+          %dp0 = dash.matmul %vt, transpose %do0 split(<2 x 1>) : (!kv, !q) -> !st
           %log0 = dash.log_probability %s0, %lse0 scale(%scale) : !st, !row
           %shown0 = dash.hide %log0 band(%lead0, %kv) : !st
           %p32_0 = dash.exp2 %shown0 : !st
@@ -148,15 +150,15 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           dash.put %ds0 into %ds_tiles[%u0] : !p into !DSCh
           // The first turn.
           dash.take_tensor_core
-          %dk0 = dash.matmul %ds0, %q0 accumulate(%zero) : (!p, !q) -> !sum
-          %dv0 = dash.matmul %p0, %do0 accumulate(%zero) : (!p, !q) -> !sum
+          %dk0 = dash.matmul %ds0, %q0 accumulate(%zero) split(<2 x 1>) : (!p, !q) -> !sum
+          %dv0 = dash.matmul %p0, %do0 accumulate(%zero) split(<2 x 1>) : (!p, !q) -> !sum
           dash.commit %ds_tiles[%u0] : !DSCh
           dash.release %q_tiles[%u0] : !QCh
           %q1, %lse1, %lead1 = dash.wait %q_tiles[%u1] : !QCh -> !q, !row, index
-          %s1 = dash.matmul %kt, transpose %q1 : (!kv, !q) -> !st
+          %s1 = dash.matmul %kt, transpose %q1 split(<2 x 1>) : (!kv, !q) -> !st
           dash.release %do_tiles[%u0] : !OCh
           %do1, %delta1 = dash.wait %do_tiles[%u1] : !OCh -> !q, !row
-          %dp1 = dash.matmul %vt, transpose %do1 : (!kv, !q) -> !st
+          %dp1 = dash.matmul %vt, transpose %do1 split(<2 x 1>) : (!kv, !q) -> !st
           dash.give_tensor_core
           %log1 = dash.log_probability %s1, %lse1 scale(%scale) : !st, !row
           %shown1 = dash.hide %log1 band(%lead1, %kv) : !st
@@ -212,20 +214,20 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
             %next = arith.addi %step, %c1 : index
             dash.take_tensor_core
             %dst = dash.wait %ds_tiles[%before] : !DSCh -> !p
-            %dqs = dash.matmul transpose %dst, %kt : (!p, !kv) -> !dq
+            %dqs = dash.matmul transpose %dst, %kt split(<1 x 2>) : (!p, !kv) -> !dq
             %qh, %lh = dash.held %q_tiles[%step] : !QCh -> !q, !row
-            %dkb = dash.matmul %ds, %qh accumulate(%dka) : (!p, !q) -> !sum
+            %dkb = dash.matmul %ds, %qh accumulate(%dka) split(<2 x 1>) : (!p, !q) -> !sum
             %doh, %dh = dash.held %do_tiles[%step] : !OCh -> !q, !row
-            %dvb = dash.matmul %p, %doh accumulate(%dva) : (!p, !q) -> !sum
+            %dvb = dash.matmul %p, %doh accumulate(%dva) split(<2 x 1>) : (!p, !q) -> !sum
             dash.commit %ds_tiles[%step] : !DSCh
             dash.release %ds_tiles[%before] : !DSCh
             dash.put %dqs into %dq_tiles[%before] : !dq into !DQCh
             dash.release %q_tiles[%step] : !QCh
             %q2, %lse2, %lead2 = dash.wait %q_tiles[%next] : !QCh -> !q, !row, index
-            %s2 = dash.matmul %kt, transpose %q2 : (!kv, !q) -> !st
+            %s2 = dash.matmul %kt, transpose %q2 split(<2 x 1>) : (!kv, !q) -> !st
             dash.release %do_tiles[%step] : !OCh
             %do2, %delta2 = dash.wait %do_tiles[%next] : !OCh -> !q, !row
-            %dp2 = dash.matmul %vt, transpose %do2 : (!kv, !q) -> !st
+            %dp2 = dash.matmul %vt, transpose %do2 split(<2 x 1>) : (!kv, !q) -> !st
             dash.give_tensor_core
             dash.commit %dq_tiles[%before] : !DQCh
             %log2 = dash.log_probability %s2, %lse2 scale(%scale) : !st, !row
@@ -240,11 +242,11 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           %before = arith.subi %last, %c1 : index
           dash.take_tensor_core
           %dst = dash.wait %ds_tiles[%before] : !DSCh -> !p
-          %dqs = dash.matmul transpose %dst, %kt : (!p, !kv) -> !dq
+          %dqs = dash.matmul transpose %dst, %kt split(<1 x 2>) : (!p, !kv) -> !dq
           %qh, %lh = dash.held %q_tiles[%last] : !QCh -> !q, !row
-          %dkb = dash.matmul %r#3, %qh accumulate(%r#0) : (!p, !q) -> !sum
+          %dkb = dash.matmul %r#3, %qh accumulate(%r#0) split(<2 x 1>) : (!p, !q) -> !sum
           %doh, %dh = dash.held %do_tiles[%last] : !OCh -> !q, !row
-          %dvb = dash.matmul %r#2, %doh accumulate(%r#1) : (!p, !q) -> !sum
+          %dvb = dash.matmul %r#2, %doh accumulate(%r#1) split(<2 x 1>) : (!p, !q) -> !sum
           dash.commit %ds_tiles[%last] : !DSCh
           dash.release %ds_tiles[%before] : !DSCh
           dash.put %dqs into %dq_tiles[%before] : !dq into !DQCh
@@ -253,7 +255,7 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           dash.give_tensor_core
           dash.commit %dq_tiles[%before] : !DQCh
           %dst3 = dash.wait %ds_tiles[%last] : !DSCh -> !p
-          %dqs3 = dash.matmul transpose %dst3, %kt : (!p, !kv) -> !dq
+          %dqs3 = dash.matmul transpose %dst3, %kt split(<1 x 2>) : (!p, !kv) -> !dq
           dash.release %ds_tiles[%last] : !DSCh
           dash.put %dqs3 into %dq_tiles[%last] : !dq into !DQCh
           dash.commit %dq_tiles[%last] : !DQCh
@@ -333,8 +335,8 @@ func.func @one_slot(%dv: !T) {
     %ds_tiles = dash.channel "ds" depth(1) : !DSCh
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %zero = arith.constant dense<0.0> : !sum
-      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%c0) : !sum -> !T
+      %zero = arith.constant dense<0.0> : !held
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%c0) : !held -> !T
     }
   }
   return
@@ -357,13 +359,13 @@ func.func @either(%dv: !T, %is_even: i1) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %n = dash.num_items
-      %zero = arith.constant dense<0.0> : !sum
-      %ds = arith.constant dense<0.0> : tensor<128x64xbf16>
+      %zero = arith.constant dense<0.0> : !held
+      %ds = arith.constant dense<0.0> : !factor
       scf.for %i = %c0 to %n step %c1 {
         scf.if %is_even {
-          dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%i) : !sum -> !T
+          dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%i) : !held -> !T
         } else {
-          dash.put %ds into %ds_tiles[%i] : tensor<128x64xbf16> into !DSCh
+          dash.put %ds into %ds_tiles[%i] : !factor into !DSCh
           dash.commit %ds_tiles[%i] : !DSCh
         }
       }
@@ -387,8 +389,8 @@ func.func @in_turn(%dv: !T, %use: index) {
     %ds_tiles = dash.channel "ds" depth(3) : !DSCh
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %zero = arith.constant dense<0.0> : !sum
-      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(2) use(%use) : !sum -> !T
+      %zero = arith.constant dense<0.0> : !held
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(2) use(%use) : !held -> !T
     }
   }
   return

@@ -1,4 +1,4 @@
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources --dash-outline-program --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources --dash-outline-program --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s
 
 // Uses of an item follow its steps in the channel of steps, so the channel's are counted on by four more from item to item; the warp adds
 // a piece whose number the use has, and the part's turn is read behind the walk.

@@ -58,7 +58,7 @@ def kinds() -> None:
 def measurements() -> None:
     """What --from is given goes into programs and options of dash-opt."""
     row = {"head_dim": 64, "mask": "full", "rows": 512, "batch": 1, "heads": 4, "variant": "shift", "entries_ms": {"main": 1.0}}
-    record = {"gpu": "a GPU", "date": "2026-01-01", "commit": "abc", "workers": 132, "options": {"64 full": "load-stages=3"}, "results": [row]}
+    record = {"gpu": "a GPU", "date": "2026-01-01", "commit": "abc", "workers": 132, "options": {"64 full": "slots=q:3,do:3"}, "results": [row]}
     enough = "expected more than 4 measured orders"
     assert enough in refused(lambda: fit.fit(record), ValueError)
     program = "1x64xbf16>) { return } func.func @other("

@@ -14,8 +14,8 @@ from dash_attn.measure import search
 from dash_attn.measure.testing import Case
 from dash_attn.measure.timing import Variant
 
-CHOICES = {"q-tile": (64, 128), "structure": ("overlapping",), "load-stages": (3, 5)}
-SLOW, FAST = (f"q-tile=64 structure=overlapping load-stages={stages}" for stages in CHOICES["load-stages"])
+CHOICES = {"q-tile": (64, 128), "structure": ("overlapping",), "slots": ("q:3,do:3", "q:5,do:5")}
+SLOW, FAST = (f"q-tile=64 structure=overlapping slots={slots}" for slots in CHOICES["slots"])
 KINDS = ("ascending", "shift")
 asked: list[tuple[str, str]] = []
 ticks: list[str] = []

@@ -67,7 +67,7 @@ def the_fit_finds_what_made_the_times() -> None:
         one["entries_ms"] = {"main": makespan / 1000}
     record, costs, again = TMP / "made.json", TMP / "costs.json", TMP / "again.json"
     record.write_text(json.dumps({"gpu": "a GPU", "date": "2026-01-01", "commit": "abc", "results": results,
-                                  "options": {"64 full": "load-stages=3"}}))
+                                  "options": {"64 full": "slots=q:3,do:3"}}))
     costs.write_text("old")
     asked, fitting.predict = fitting.predict, model
     try:
@@ -77,7 +77,7 @@ def the_fit_finds_what_made_the_times() -> None:
         fitting.predict = asked
     assert costs.read_text() == again.read_text()
     found = json.loads(costs.read_text())
-    assert found["machine"] == "a GPU, 2026-01-01, kernels of commit abc; 64 full with load-stages=3", found
+    assert found["machine"] == "a GPU, 2026-01-01, kernels of commit abc; 64 full with slots=q:3,do:3", found
     for mask, price in zip(("full", "causal"), found["prices"]):
         assert all(abs(price[name] / PRICE[name] - 1) < 0.1 for name in COSTS), price
         ((_, used),) = predict([row("shift", 512, mask)], 12, costs)  # the compiler reads it

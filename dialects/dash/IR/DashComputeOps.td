@@ -132,7 +132,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
-    Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap);
+    Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap,
+    Arg<OptionalAttr<TilingAttr>, "how kernels cut it into tiles, once chosen">:$tiling);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(`
       custom<Inputs>($q, $k, $v, $d_out, $lse, $o, $delta, type($q), type($k), type($v),
@@ -142,7 +143,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
-    (`sink` `(` $sink^ `,` $dsink `:` type($sink) `,` type($dsink) `)`)? (`softcap` `(` $softcap^ `)`)? attr-dict
+    (`sink` `(` $sink^ `,` $dsink `:` type($sink) `,` type($dsink) `)`)?
+    (`softcap` `(` $softcap^ `)`)?
+    (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Types of the operands; the verifier has checked that they are memrefs.

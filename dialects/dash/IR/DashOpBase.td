@@ -10,6 +10,7 @@
 include "dash/IR/DashAccessInterfaces.td"
 include "dash/IR/DashAttrs.td"
 include "dash/IR/DashTensorRoles.td"
+include "dash/IR/DashTilings.td"
 include "dash/IR/DashInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"

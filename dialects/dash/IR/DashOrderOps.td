@@ -175,6 +175,8 @@ def ItemsOp : Dash_Op<"items", [
     - `stands outside 'dash.items' only: it works on whole tensors`
     - `block size 'q' must be a multiple of the q tile, 64, got 96`, and what else the mask's rules
       ask, as in `#dash.blocks`
+    - `has a tiling of #dash.tiles<q = 128, kv = 128>, but its tiles are #dash.tiles<q = 64, kv =
+      128>`
     - `needs 'sequences': schedule '@order' was made for sequences of different lengths`
   }];
   let arguments = (ins
@@ -185,7 +187,8 @@ def ItemsOp : Dash_Op<"items", [
     Arg<TilesAttr, "rows of the tiles">:$tiles,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
-    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
+    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
+    Arg<OptionalAttr<TilingAttr>, "its tiling, until roles follow it">:$tiling);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   let builders = [
@@ -197,7 +200,8 @@ def ItemsOp : Dash_Op<"items", [
     custom<Phase>($order) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
     `\n` ` ` ` ` ` ` ` ` `tiles` `(` $tiles `)` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
-    (`sequences` `(` $sequences^ `)`)? attr-dict-with-keyword custom<ItemsBody>($body)
+    (`sequences` `(` $sequences^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)?
+    attr-dict-with-keyword custom<ItemsBody>($body)
   }];
   let extraClassDeclaration = [{
     bool isScheduled() { return getOrderAttr() != nullptr; }

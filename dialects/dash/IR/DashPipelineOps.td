@@ -169,7 +169,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     memory. The mbarrier for full of slot s is at byte `full + 8 * s` of `barriers(full, empty)`,
     the one for empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` is
     the number of threads that arrive at each of the two in a phase; it is absent until waits are
-    inserted.
+    inserted. If a channel is `held`, consumers keep its tile in registers for an item, as the left
+    factor of products (`--dash-hold-factors`).
 
     **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.
@@ -193,10 +194,11 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "first byte of slot 0, of each element">:$offsets,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes from slot to slot, of each element">:$strides,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes of slot 0's mbarriers, full and empty">:$barriers,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "arrivals that complete a phase, full and empty">:$arrivals);
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "arrivals that complete a phase, full and empty">:$arrivals,
+    Arg<UnitAttr, "consumers hold its tile in registers for an item">:$held);
   let results = (outs Res<ChannelType, "the channel">:$result);
   let assemblyFormat = [{
-    $name `depth` `(` $depth `)` (`at` `(` $offsets^ `,` $strides `)`)?
+    $name `depth` `(` $depth `)` (`held` $held^)? (`at` `(` $offsets^ `,` $strides `)`)?
     (`barriers` `(` $barriers^ `)`)? (`arrivals` `(` $arrivals^ `)`)? attr-dict `:` type($result)
   }];
   let extraClassDeclaration = [{

@@ -125,8 +125,9 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
     sum starts from zero if `accumulate` is absent.
 
     **Preconditions**: a and b are both bf16 or both f16; after transposing, a has as many columns
-    as b has rows; the result has the rows of a and the columns of b. If tiles have layouts, they
-    are ones that wgmma supports: sums in accumulator fragments, b in a slot, a in a slot or an
+    as b has rows; the result has the rows of a and the columns of b. `split` says how warpgroups
+    share the result: each has 64 of its rows. If tiles have layouts, they are ones that wgmma
+    supports: sums in accumulator fragments, split as `split` says, b in a slot, a in a slot or an
     operand fragment.
     **Postconditions**: none; an `async` product is complete, and has read its factors, after the
     `dash.wgmma_wait` that takes its result.
@@ -153,6 +154,11 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
     - `columns of a must be rows of b, got 128x64 and 128x64 as multiplied`
     - `result must be 128x64, the product's shape, got 64x128`
     - `'accumulate' must have the type of the result, 'tensor<128x64xf32>', got ...`
+    - `split #dash.split<1 x 2>: #dash.fragment<accumulator, columns by 2> needs 64 rows and a
+      multiple of 16 columns, got 128x64`
+    - `is split among 3 warpgroups, in a role of 2`
+    - `result must be #dash.fragment<accumulator, rows by 2>, as #dash.split<2 x 1> says, got
+      #dash.fragment<accumulator, columns by 2>`
     - `result must be an accumulator fragment where factors have layouts, got 'tensor<128x64xf32>'`
     - `b must lie in a slot, as #dash.swizzled, got 'tensor<64x128xbf16>'`
     - `a must be an operand fragment, or lie in a slot, as #dash.swizzled, got
@@ -170,11 +176,13 @@ def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]
     Arg<UnitAttr, "multiply by the transpose of a">:$transpose_a,
     Arg<UnitAttr, "multiply by the transpose of b">:$transpose_b,
     Arg<UnitAttr, "only issued here: complete after its `dash.wgmma_wait`">:$async,
+    Arg<OptionalAttr<SplitAttr>, "how warpgroups share the result, in a kernel">:$split,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the sum">:$result);
   let assemblyFormat = [{
     (`transpose` $transpose_a^)? $a `,` (`transpose` $transpose_b^)? $b
-    (`accumulate` `(` $accumulate^ `)`)? (`async` $async^)? (`stage` `(` $stage^ `)`)? attr-dict `:` custom<Product>(
+    (`accumulate` `(` $accumulate^ `)`)? (`async` $async^)? (`stage` `(` $stage^ `)`)?
+    (`split` `(` $split^ `)`)? attr-dict `:` custom<Product>(
       type($a), type($b), type($result), type($accumulate), ref($accumulate))
   }];
   let hasVerifier = 1;

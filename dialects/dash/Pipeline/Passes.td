@@ -24,6 +24,83 @@ def CheckSizes : Pass<"dash-check-sizes", "::mlir::ModuleOp"> {
   }];
 }
 
+class TilingOptions {
+  list<Option> constraints = [
+    Option<"qTile", "q-tile", "int64_t", /*default=*/"0",
+           "Rows of a tile of Q, dO and dQ; 0 leaves it to the choice">,
+    Option<"kvTile", "kv-tile", "int64_t", /*default=*/"0",
+           "Rows of a tile of K, V, dK and dV; 0 leaves it to the choice">,
+    Option<"structure", "structure", "::mlir::dash::StructureChoice",
+           /*default=*/"::mlir::dash::StructureChoice::Fitting",
+           "How consumers share the tensor core: `alternating` or `overlapping`; `fitting` leaves it "
+           "to the choice",
+           [{::mlir::dash::structureWords()}]>,
+    Option<"slots", "slots", "std::string", /*default=*/"\"\"",
+           "Slots of channels, as in `q:3,do:3`, of k, v, q, do, ds and dq; the choice gives the "
+           "others theirs">,
+    Option<"table", "table", "std::string", /*default=*/"\"\"",
+           "A file of measured tilings; those of an H200 come with the compiler">,
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip that tilings have to fit, by its name in PTX">,
+  ];
+}
+
+def ChooseTiling : Pass<"dash-choose-tiling"> {
+  let summary = "Cut problems into tiles for a chip";
+  let description = [{
+    Puts a `#dash.tiling` on each `dash.attention_bwd`: rows and columns of its tiles, how
+    warpgroups split each product, how they share the tensor core, which tensors stay in registers,
+    and how many slots each channel has. Later passes follow it, and decide none of this.
+
+    The pass takes the tiling that was measured to be the fastest. The file
+    dialects/dash/Pipeline/tilings-h200.json has one for each width of tiles. If the options exclude
+    it, the pass takes the tiling with the lowest price, and a remark (missed) says that nobody
+    measured it. Another remark says what was chosen, and what it needs.
+
+    The options are constraints, and leave the rest to the choice. Candidates are all q tiles that
+    kernels cover, both structures, K and V in registers or not, and one or two slots of K and V.
+    A candidate is refused
+
+    - if warpgroups cannot split a product: each has 64 rows of a result, or all 64 and a multiple
+      of 8 columns;
+    - if its slots take more shared memory than a block has;
+    - if its tiles take more registers than a thread has.
+
+    The price is the time of the unit that a task needs longest: the tensor core with the turns of
+    alternating warpgroups, shared memory, or L2. `dash-compare-tilings` shows it.
+
+    A problem with a tiling keeps it, if kernels can have it and the options ask for nothing else.
+
+    Needs: nothing. Leaves: what is computed. Does not: look at masks, or at what entries cover; see
+    `dash-check-kernels`.
+
+    (* example filepath=test/Pipeline/choose-tiling.mlir *)
+  }];
+  let options = TilingOptions<>.constraints;
+  let statistics = [Statistic<"numChosen", "num-chosen", "Number of problems with a tiling">];
+}
+
+def CompareTilings : Pass<"dash-compare-tilings"> {
+  let summary = "Show all tilings of a problem side by side";
+  let description = [{
+    Prints, for each `dash.attention_bwd`, the candidates of `dash-choose-tiling` that fit, cheapest
+    first. A row has what a task needs: registers of a thread, bytes of a block's shared memory,
+    cycles of the tensor core, of shared memory and of L2. The measured winner names its record.
+    Below stand the shapes of which no candidate fits, each with the reason.
+
+    The options are those of `dash-choose-tiling`.
+
+    Needs: nothing. Changes nothing. Does not: choose.
+
+    (* example filepath=test/Pipeline/compare-tilings.mlir *)
+  }];
+  let options = !listconcat(TilingOptions<>.constraints, [
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+  ]);
+  let statistics = [Statistic<"numCompared", "num-compared", "Number of problems compared">];
+}
+
 def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse programs that kernels do not cover, before any change";
   let description = [{
@@ -56,20 +133,18 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     | `load-q` | producer | loads of each step | 1 |
     | `reduce` | reducer | adds, in each step | 1 |
     | `load-kv` | producer | loads of each item | 1 |
-    | `compute` | consumer | everything else on tiles, stores | 4 for each 64 rows of a kv tile |
+    | `compute` | consumer | everything else on tiles, stores | 4 a warpgroup of the tiling |
 
     Numbers that tiles are found by are computed in every role that reads the order. A consumer does not: with the
     tile of an item it is told how many steps there are and which item it is, with the tile of a step where the
     mask's edges run, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
     because nobody needs one without the other. Where they overlap (below), all loaded tiles of a step share one slot, because
-    they are got together: one barrier to wait at, one release. Warpgroups split tiles by rows, so a factor whose rows
-    are summed over, as those of dS are in dQ, has to be seen whole by each of them: it goes through
-    a channel from the role to itself.
+    they are got together: one barrier to wait at, one release. If warpgroups make a factor in
+    another split than a product reads it in, as dS for dQ, it goes through a channel from the role
+    to itself (`#dash.split`).
 
-    This pass also decides the workers' `structure`, which later passes follow. `overlapping` has the products of the next step in
-    flight beside those of this one, so a thread holds the sums, S and dP, P and dS, and rows side by side. It is chosen where
-    these and 16 registers for addresses are at most those that a thread of the target may have: at head dim 64, whatever the
-    mask. Else, at head dim 128, `alternating` is. The option asks for either, and is refused where it does not fit.
+    The items' `tiling` says how many warpgroups multiply, the `structure` of the workers, how deep
+    each channel is, and which channels are `held`.
 
     With parts, the reducer also adds an item's own sums (dK and dV), after its walk. They leave
     through the slots of the sums of steps (dQ), in pieces of the same size: `dash.piece`, and
@@ -78,20 +153,12 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
 
-    Needs: `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and everything
-    outside of the items. Does not: decide when something happens, or where it lies; every channel
-    has a depth of 1, and nothing is committed or released yet.
+    Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
+    everything outside of the items. Does not: decide when something happens, or where it lies;
+    nothing is committed or released yet.
 
     (* example filepath=test/Pipeline/assign-roles.mlir *)
   }];
-  let options = [
-    Option<"structure", "structure", "::mlir::dash::StructureChoice",
-           /*default=*/"::mlir::dash::StructureChoice::Fitting",
-           "How consumers share the tensor core: `alternating` or `overlapping`; the default, `fitting`, is what fits registers",
-           [{::mlir::dash::structureWords()}]>,
-    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
-           "The chip that the structure has to fit, by its name in PTX">,
-  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Number of problems split among roles">,
     Statistic<"numChannels", "num-channels", "Number of channels between roles">,
@@ -211,12 +278,9 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 }
 
 def PlanBuffers : Pass<"dash-plan-buffers"> {
-  let summary = "Choose depths, registers, and where slots lie in shared memory";
+  let summary = "Choose registers, and where slots lie in shared memory";
   let description = [{
-    Depth: what the options say. Else 2 for tiles of a step, and in `overlapping` 4 for loaded and exchanged ones, which stay while two
-    steps more are begun; for tiles of an item 2 where a block has the shared memory, so that the next item's are loaded beside this
-    one's, else 1. One warp of the role that adds serves one
-    buffer, so it gets as many warps.
+    One warp of the role that adds serves one slot, so it gets as many warps as its channel is deep.
 
     Registers: at launch each thread gets an equal share of a block's, in whole units. Then roles
     that move tiles get the fewest that can be requested, and roles that multiply share the rest, up
@@ -233,14 +297,6 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     (* example filepath=test/Pipeline/plan-buffers.mlir *)
   }];
   let options = [
-    Option<"loadStages", "load-stages", "int64_t", /*default=*/"0",
-           "Slots of tiles that are loaded in each step; 0 is what the structure wants">,
-    Option<"dsBuffers", "ds-buffers", "int64_t", /*default=*/"0",
-           "Slots of tiles that warpgroups exchange: dS; 0 is what the structure wants">,
-    Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"0",
-           "Slots of tiles that wait to be added: contributions to dQ; 0 is what the structure wants">,
-    Option<"kvBuffers", "kv-buffers", "int64_t", /*default=*/"0",
-           "Slots of tiles of an item: K and V; 0 is 2 where they fit, else 1">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip to plan for, by its PTX name">,
   ];
@@ -250,16 +306,16 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
 }
 
 def HoldFactors : Pass<"dash-hold-factors"> {
-  let summary = "Keep factors of an item in registers, where there is room";
+  let summary = "Keep factors of an item in registers, as the tiling says";
   let description = [{
-    A tile that an item has waited for, and that products of the walk read by rows as their left factor (K in S, V in dP), is
-    loaded into registers once in front of the walk (`dash.load_factor`), and those products take it from there: in each
-    step shared memory has as much less to read. Tiles that the walk reads nowhere else come first, then the others, each in the order
-    in which they are waited for, as long as the role's registers suffice by the estimate that `dash-check-resources` uses. In tiles of 64
-    columns both fit (16 registers each), in 96 V (24 registers), in 128 none.
+    The pass loads the tile of a `held` channel into registers once, in front of the walk
+    (`dash.load_factor`). The products of the walk that read it by rows as their left factor (K in
+    S, V in dP) take it from there, so each step reads less from shared memory. In tiles of 64
+    columns both fit (16 registers each), in 96 V fits (24 registers), in 128 neither.
 
-    Needs: `dash-plan-buffers`. Leaves: products that read the tile in another way (dQ reads K by columns), and when slots
-    are released. Does not: say when the tile is loaded; `dash-insert-waits` moves the load to the first product.
+    Needs: `dash-order-products`. Leaves: products that read the tile in another way (dQ reads K by
+    columns), and when slots are released. Does not: say when the tile is loaded;
+    `dash-insert-waits` moves the load to the first product.
 
     (* example filepath=test/Pipeline/hold-factors.mlir *)
   }];

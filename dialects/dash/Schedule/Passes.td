@@ -25,6 +25,10 @@ def Tile : Pass<"dash-tile"> {
     Needs: nothing. Leaves: the same gradients, still without an order. Does not: choose an order;
     see `dash-apply-schedule`.
 
+    A problem with a tiling (`dash-choose-tiling`) says itself how many rows and columns tiles have,
+    and how warpgroups split each product; the items keep the tiling. The options are for problems
+    without one: orders and the CPU lane need no kernel.
+
     A tile must fit the instructions of kernels: a multiple of 16 rows, at most 256. The defaults
     are the tiles of the fastest known kernel for head dim 128. A tile has the columns of its
     tensor. With `widths`, all tiles have the least of these widths that has room for each tensor:
@@ -37,10 +41,10 @@ def Tile : Pass<"dash-tile"> {
     (* example filepath=test/Schedule/tile.mlir *)
   }];
   let options = [
-    Option<"q", "q", "int64_t", /*default=*/"::mlir::dash::TileShape().q",
-           "Rows of a tile of Q, dO and dQ">,
-    Option<"kv", "kv", "int64_t", /*default=*/"::mlir::dash::TileShape().kv",
-           "Rows of a tile of K, V, dK and dV">,
+    Option<"q", "q", "int64_t", /*default=*/"0",
+           "Rows of a tile of Q, dO and dQ; 0 are the tiling's, or 64">,
+    Option<"kv", "kv", "int64_t", /*default=*/"0",
+           "Rows of a tile of K, V, dK and dV; 0 are the tiling's, or 128">,
     ListOption<"widths", "widths", "int64_t",
                "Columns that tiles may have; those of the tensors if empty">,
   ];

@@ -56,31 +56,23 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> costs{
       *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
       llvm::cl::init(ApplyScheduleOptions().costs)};
-  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"),
-                        llvm::cl::init(TileOptions().q)};
-  Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
-                         llvm::cl::init(TileOptions().kv)};
+  // What is asked of the tiling: --dash-choose-tiling chooses the rest.
+  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q; 0 is the choice's"),
+                        llvm::cl::init(ChooseTilingOptions().qTile)};
+  Option<int64_t> kvTile{*this, "kv-tile",
+                         llvm::cl::desc("Rows of a tile of K and V; 0 is the choice's"),
+                         llvm::cl::init(ChooseTilingOptions().kvTile)};
   Option<StructureChoice> structure{
       *this, "structure",
-      llvm::cl::desc("`alternating` or `overlapping` warpgroups, or what fits registers"),
-      llvm::cl::init(AssignRolesOptions().structure), structureWords()};
+      llvm::cl::desc("`alternating` or `overlapping` warpgroups, or what the choice takes"),
+      llvm::cl::init(ChooseTilingOptions().structure), structureWords()};
+  Option<std::string> slots{
+      *this, "slots", llvm::cl::desc("Slots of channels (k, v, q, do, ds, dq), as in `q:3,do:3`"),
+      llvm::cl::init(ChooseTilingOptions().slots)};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),
       llvm::cl::init(true)};
-  Option<int64_t> loadStages{*this, "load-stages",
-                             llvm::cl::desc("Slots of Q and dO; 0 is what the structure wants"),
-                             llvm::cl::init(PlanBuffersOptions().loadStages)};
-  Option<int64_t> dsBuffers{*this, "ds-buffers",
-                            llvm::cl::desc("Slots of dS; 0 is what the structure wants"),
-                            llvm::cl::init(PlanBuffersOptions().dsBuffers)};
-  Option<int64_t> dqBuffers{
-      *this, "dq-buffers",
-      llvm::cl::desc("Slots of dQ, and warps that add them; 0 is what the structure wants"),
-      llvm::cl::init(PlanBuffersOptions().dqBuffers)};
-  Option<int64_t> kvBuffers{*this, "kv-buffers",
-                            llvm::cl::desc("Slots of K and V; 0 is 2 where they fit, else 1"),
-                            llvm::cl::init(PlanBuffersOptions().kvBuffers)};
   Option<std::string> output{*this, "output",
                              llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),
                              llvm::cl::init(EmitPtxOptions().output)};

@@ -35,6 +35,9 @@ struct TargetDescription {
   int64_t registerUnit; ///< granularity of a thread's registers
   /// The range of `setmaxnreg`.
   int64_t minRegisters, maxRegisters;
+
+  /// Bytes that a multiprocessor reads or writes in a cycle: of shared memory; of L2, while all multiprocessors do.
+  int64_t sharedBytesOfCycle, memoryBytesOfCycle;
 };
 
 /// The chip if no option names one.

@@ -24,8 +24,9 @@ from .testing import OUTPUTS, Case
 from .timing import Variant, measure_entries, measure_whole, summary
 
 # What is tried, all with all: the compiler refuses what does not fit, or would wait for ever.
-CHOICES = {"q-tile": (64, 128), "structure": ("alternating", "overlapping"), "load-stages": (2, 3, 4, 5, 6),
-           "ds-buffers": (2, 3, 4), "dq-buffers": (1, 2, 3), "kv-buffers": (1, 2)}
+CHOICES = {"q-tile": (64, 128), "structure": ("alternating", "overlapping"),
+           "slots": tuple(f"q:{step},do:{step},ds:{ds},dq:{dq},k:{item},v:{item}"
+                          for step, ds, dq, item in itertools.product((2, 3, 4, 5, 6), (2, 3, 4), (1, 2, 3), (1, 2)))}
 BEST_KIND = {"full": "shift", "causal": "symmetric-shift"}
 SEARCHED_ROWS = 4096
 LENGTHS = (512, 1024, 2048)  # costs are fitted to these

@@ -16,6 +16,9 @@ static constexpr llvm::StringLiteral pipelines[] = {
     "dash-tile,dash-apply-schedule{kind=auto workers=3 sizes=q:256,kv:300,heads:2},dash-explain",
     "dash-verify-schedule,dash-report-schedule{format=json}",
     "dash-check-sizes,dash-check-kernels",
+    "dash-choose-tiling,dash-tile,dash-apply-schedule{kind=ascending workers=3 "
+    "assume},dash-assign-roles",
+    "dash-choose-tiling{structure=overlapping slots=q:3,k:1}",
     "dash-assign-roles",
     "dash-order-products",
     "dash-place-releases",

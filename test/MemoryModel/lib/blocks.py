@@ -28,7 +28,7 @@ from traces import Step, Tracer
 SYNCHRONIZES = ("fence", "mbarrier", "bar", "wgmma.fence", "wgmma.commit", "wgmma.wait", "cp.async.bulk.commit", "cp.async.bulk.wait")
 FIRST_CONSUMER = 4  # machine threads before it are warps: they load, or add to dQ
 BLOCK = "block"
-CHANNEL = re.compile(r'dash\.channel "(\w+)" depth\((\d+)\) at\(\[([\d, ]+)\], \[([\d, ]+)\]\) barriers\(\[([\d, ]+)\]\) : (!\w+)')
+CHANNEL = re.compile(r'dash\.channel "(\w+)" depth\((\d+)\)(?: held)? at\(\[([\d, ]+)\], \[([\d, ]+)\]\) barriers\(\[([\d, ]+)\]\) : (!\w+)')
 ALIAS = re.compile(r"^(!\w+) = !dash\.channel<(.*)>$", re.M)
 TYPE = re.compile(r"tensor<([\dx]+)x([a-z]+)(\d+)[^>]*>|index")
 

@@ -1,0 +1,109 @@
+//===- TileSplits.cpp - which warpgroup has which part of a tile ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/TileSplits.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+bool dash::needsExchange(SplitAttr made, SplitAttr product, bool isLeft, bool isTransposed) {
+  // The tensor core reads only rows of the left factor from registers.
+  bool mayStayInRegisters = isLeft && !isTransposed;
+  return !mayStayInRegisters || made != product.getFactor(isLeft, isTransposed);
+}
+
+/// A tile that threads may hold, as no row vector and no index is.
+static bool isTile(Value value) {
+  auto tile = dyn_cast<RankedTensorType>(value.getType());
+  return tile && tile.getRank() == 2;
+}
+
+/// The tile lies in a slot, or is read from memory: nobody holds it yet.
+static bool isInMemory(Value tile) {
+  return isa_and_present<WaitOp, HeldOp, LoadOp>(tile.getDefiningOp());
+}
+
+FailureOr<TileSplits> TileSplits::read(Operation *root) {
+  TileSplits tiles;
+  root->walk([&](Operation *op) { tiles.join(op); });
+  WalkResult result = root->walk([&](MatmulOp product) {
+    return failed(tiles.split(product)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return tiles;
+}
+
+Value TileSplits::find(Value tile) const {
+  for (auto it = parents.find(tile); it != parents.end(); it = parents.find(tile))
+    tile = it->second;
+  return tile;
+}
+
+void TileSplits::join(Value one, Value other) {
+  if (Value a = find(one), b = find(other); a != b)
+    parents[b] = a;
+}
+
+/// Joins the tiles that an op leaves where they are.
+void TileSplits::join(Operation *op) {
+  auto joinAll = [&](ValueRange some, ValueRange others) {
+    for (auto [one, other] : llvm::zip(some, others))
+      if (isTile(one))
+        join(one, other);
+  };
+  if (auto walk = dyn_cast<WalkOp>(op)) {
+    joinAll(walk.getCarried(), walk.getInits());
+    joinAll(walk.getCarried(), walk.getYield()->getOperands());
+    joinAll(walk.getCarried(), walk.getResults());
+  } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+    joinAll(loop.getRegionIterArgs(), loop.getInits());
+    joinAll(loop.getRegionIterArgs(), loop.getYieldedValues());
+    if (std::optional<ResultRange> results = loop.getLoopResults())
+      joinAll(loop.getRegionIterArgs(), *results);
+  } else if (op->getNumRegions() > 0) { // a branch
+    for (Region &region : op->getRegions())
+      if (op->getNumResults() > 0 && !region.empty())
+        joinAll(op->getResults(), region.front().getTerminator()->getOperands());
+  } else if (auto product = dyn_cast<MatmulOp>(op)) {
+    if (Value sums = product.getAccumulate())
+      join(product.getResult(), sums);
+  } else if (auto put = dyn_cast<PutOp>(op)) {
+    if (put.getTiles().size() == 1 && isTile(put.getTiles()[0]) && !put.isLoad())
+      join(put.getTiles()[0], put.getChannel());
+  } else if (op->getNumResults() == 1 && isTile(op->getResult(0)) &&
+             !isa<PieceOp, LoadFactorOp, WaitOp, HeldOp, LoadOp>(op)) { // element-wise
+    for (Value operand : op->getOperands())
+      if (isTile(operand) && !isInMemory(operand))
+        join(op->getResult(0), operand);
+  }
+}
+
+LogicalResult TileSplits::split(MatmulOp product) {
+  SplitAttr of = product.getSplitAttr();
+  if (!of)
+    return product.emitError()
+           << "does not say how warpgroups split it: run --dash-choose-tiling before --dash-tile, "
+              "or state 'split'";
+  split(product.getResult(), of);
+  if (auto held = product.getA().getDefiningOp<LoadFactorOp>())
+    split(held.getResult(), of.getFactor(/*isLeft=*/true, product.getTransposeA()));
+  return success();
+}
+
+void TileSplits::split(Value tile, SplitAttr split) {
+  SplitAttr &known = splits[find(tile)];
+  assert((!known || known == split) &&
+         "a role has so many warpgroups, and a tile's rows say whether they split rows or columns");
+  known = split;
+}
+
+bool TileSplits::needsExchange(MatmulOp product, OpOperand &factor) const {
+  SplitAttr made = lookup(factor.get());
+  bool isLeft = &factor == &product.getAMutable();
+  return made && !isInMemory(factor.get()) &&
+         dash::needsExchange(made, product.getSplitAttr(), isLeft,
+                             isLeft ? product.getTransposeA() : product.getTransposeB());
+}
