@@ -59,9 +59,10 @@ LogicalResult ItemsLowering::lowerItem(Value itemTable) {
   Value item = itemLoop.getInductionVar();
   auto entry = [&](int64_t column) { return tableEntry(b, itemTable, item, column); };
   scalars.map(items.getSequence(), entry(OrderTables::Sequence));
-  scalars.map(items.getKvHead(), entry(OrderTables::KvHead));
-  scalars.map(items.getKvTile(), entry(OrderTables::KvTile));
-  scalars.map(items.getTurn(), entry(OrderTables::PartTurn));
+  scalars.map(items.getHead(), entry(OrderTables::OwnHead));
+  scalars.map(items.getTile(), entry(OrderTables::OwnTile));
+  if (Value turn = items.getTurn())
+    scalars.map(turn, entry(OrderTables::PartTurn));
   itemSlot = entry(OrderTables::PartSlot);
   firstVisit = entry(OrderTables::FirstVisit);
   endVisit = entry(OrderTables::EndVisit);
@@ -88,9 +89,10 @@ LogicalResult ItemsLowering::lowerWalk(WalkOp walk) {
   LogicalResult result = success();
   b.forEach(firstVisit, endVisit, 1, [&](Value visit) {
     auto entry = [&](int64_t column) { return tableEntry(b, visitTable, visit, column); };
-    scalars.map(walk.getHead(), entry(OrderTables::Head));
-    scalars.map(walk.getQTile(), entry(OrderTables::QTile));
-    scalars.map(walk.getTurn(), entry(OrderTables::Turn));
+    scalars.map(walk.getHead(), entry(OrderTables::WalkedHead));
+    scalars.map(walk.getTile(), entry(OrderTables::WalkedTile));
+    if (Value turn = walk.getTurn())
+      scalars.map(turn, entry(OrderTables::Turn));
     taskSlot = entry(OrderTables::Slot);
     result = lowerBlock(walk.getBody().front());
   });

@@ -46,10 +46,12 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
 LogicalResult ItemsLowering::lowerMove(Operation *op, Value sequence, Value head, Value tile,
                                        llvm::function_ref<void(const TileRows &)> emit) {
   auto walk = op->getParentOfType<WalkOp>();
-  bool isQuery = walk && tile == walk.getQTile();
-  if (!isQuery && tile != items.getKvTile())
+  bool isWalked = walk && tile == walk.getTile();
+  if (!isWalked && tile != items.getTile())
     return op->emitError() << "must name its tile by a block argument of 'dash.items' or "
                               "'dash.walk', which says whether its rows are query or key rows";
+  // Items own one side and walk the other.
+  bool isQuery = isWalked != items.ownsQ();
   emit(rowsOf(lookup(sequence), lookup(head), lookup(tile), isQuery));
   return success();
 }
@@ -75,8 +77,10 @@ void ItemsLowering::lowerCompute(MatmulOp op) {
 LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
   // No order visits a tile that the mask's rules hide, so a task's own tiles need no test of them.
   auto walk = op->getParentOfType<WalkOp>();
-  if (!walk || op.getSequence() != items.getSequence() || op.getKvTile() != items.getKvTile() ||
-      op.getQTile() != walk.getQTile())
+  Value own = items.ownsQ() ? op.getQTile() : op.getKvTile();
+  Value walked = items.ownsQ() ? op.getKvTile() : op.getQTile();
+  if (!walk || op.getSequence() != items.getSequence() || own != items.getTile() ||
+      walked != walk.getTile())
     return op.emitError() << "must be at the sequence, kv tile and q tile of its task: block "
                              "arguments of its 'dash.items' and 'dash.walk'";
   Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());

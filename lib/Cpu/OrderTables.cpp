@@ -44,11 +44,12 @@ OrderTables::OrderTables(const Schedule &schedule) {
     kvOffset += lengths.kv;
     firstChain.push_back(numChains);
     firstPartChain.push_back(numPartChains);
-    numChains += problem.heads * problem.numQTiles(s);
-    numPartChains += problem.kvHeads * problem.numKvTiles(s);
+    numChains += problem.walkedHeads() * problem.numWalkedTiles(s);
+    numPartChains += problem.ownHeads() * problem.numOwnTiles(s);
   }
   auto chainOf = [&](const Item &item, const Visit &visit) {
-    return firstChain[item.sequence] + visit.head * problem.numQTiles(item.sequence) + visit.q;
+    return firstChain[item.sequence] + visit.head * problem.numWalkedTiles(item.sequence) +
+           visit.tile;
   };
   std::vector<int64_t> firstSlot(numChains + 1);
   auto visitsOf = [&](int64_t i) {
@@ -62,22 +63,26 @@ OrderTables::OrderTables(const Schedule &schedule) {
 
   for (auto [i, item] : llvm::enumerate(table.items)) {
     int64_t partChain =
-        firstPartChain[item.sequence] + item.kvHead * problem.numKvTiles(item.sequence) + item.kv;
-    items.append({item.sequence, item.kvHead, item.kv, item.partTurn,
-                  partChain * schedule.parts + item.partTurn, table.begin[i], table.begin[i + 1]});
+        firstPartChain[item.sequence] + item.head * problem.numOwnTiles(item.sequence) + item.tile;
+    auto slot = [&](int64_t number) { return problem.hasChains() ? number : 0; };
+    items.append({item.sequence, item.head, item.tile, item.partTurn,
+                  slot(partChain * schedule.parts + item.partTurn), table.begin[i],
+                  table.begin[i + 1]});
     for (const Visit &visit : visitsOf(i))
       visits.append(
-          {visit.head, visit.q, visit.turn, firstSlot[chainOf(item, visit)] + visit.turn});
+          {visit.head, visit.tile, visit.turn, slot(firstSlot[chainOf(item, visit)] + visit.turn)});
   }
+  if (!problem.hasChains())
+    return;
   int64_t chain = 0, partChain = 0;
   for (int64_t s : llvm::seq(problem.numSequences())) {
-    for (int64_t head : llvm::seq(problem.heads))
-      for (int64_t q = 0; q < problem.numQTiles(s); ++q, ++chain)
+    for (int64_t head : llvm::seq(problem.walkedHeads()))
+      for (int64_t tile = 0; tile < problem.numWalkedTiles(s); ++tile, ++chain)
         if (firstSlot[chain] < firstSlot[chain + 1])
-          chains.append({s, head, q, firstSlot[chain], firstSlot[chain + 1]});
-    for (int64_t head : llvm::seq(problem.kvHeads))
-      for (int64_t kv = 0; kv < problem.numKvTiles(s); ++kv, ++partChain)
+          chains.append({s, head, tile, firstSlot[chain], firstSlot[chain + 1]});
+    for (int64_t head : llvm::seq(problem.ownHeads()))
+      for (int64_t tile = 0; tile < problem.numOwnTiles(s); ++tile, ++partChain)
         partChains.append(
-            {s, head, kv, partChain * schedule.parts, (partChain + 1) * schedule.parts});
+            {s, head, tile, partChain * schedule.parts, (partChain + 1) * schedule.parts});
   }
 }

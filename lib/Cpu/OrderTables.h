@@ -28,20 +28,20 @@ struct NumberTable {
 Value tableEntry(LoopBuilder &b, Value table, Value row, int64_t column);
 
 /// An order as one thread follows it. Contributions to chains have slots in a workspace, chain
-/// after chain as in the JSON report, turn after turn.
+/// after chain as in the JSON report, turn after turn. Without chains there are no slots.
 struct OrderTables {
   explicit OrderTables(const Schedule &schedule);
 
   enum SequenceColumn { QRows, KvRows, QOffset, KvOffset };
-  enum ItemColumn { Sequence, KvHead, KvTile, PartTurn, PartSlot, FirstVisit, EndVisit };
-  enum VisitColumn { Head, QTile, Turn, Slot };
+  enum ItemColumn { Sequence, OwnHead, OwnTile, PartTurn, PartSlot, FirstVisit, EndVisit };
+  enum VisitColumn { WalkedHead, WalkedTile, Turn, Slot };
   enum ChainColumn { ChainSequence, ChainHead, ChainTile, FirstSlot, EndSlot };
 
   NumberTable sequences{4};  ///< with row offsets, where sequences are contiguous
   NumberTable items{7};      ///< in issue order
   NumberTable visits{4};     ///< item after item
-  NumberTable chains{5};     ///< dQ tiles, without empty ones
-  NumberTable partChains{5}; ///< dK and dV tiles, over their parts
+  NumberTable chains{5};     ///< walked tiles (dQ), without empty ones
+  NumberTable partChains{5}; ///< own tiles (dK and dV), over their parts
 };
 
 } // namespace mlir::dash

@@ -26,13 +26,14 @@ static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
   const Visit *visit = visits.begin();
   for (const Item &item : items) {
     if (!isBelow(item.worker, workers) || !isBelow(item.sequence, problem.numSequences()) ||
-        !isBelow(item.kvHead, problem.kvHeads) || !isBelow(item.part, parts) ||
-        !isBelow(item.kv, problem.numKvTiles(item.sequence)))
+        !isBelow(item.head, problem.ownHeads()) || !isBelow(item.part, parts) ||
+        !isBelow(item.tile, problem.numOwnTiles(item.sequence)))
       return false;
-    int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
-    int64_t qTiles = problem.numQTiles(item.sequence);
+    int64_t numVisits =
+        cut.numTasks(item.part, problem.activeWalked(item.sequence, item.tile).size());
+    int64_t numTiles = problem.numWalkedTiles(item.sequence);
     auto isVisit = [&](const Visit &visit) {
-      return isBelow(visit.head, problem.heads) && isBelow(visit.q, qTiles);
+      return isBelow(visit.head, problem.walkedHeads()) && isBelow(visit.tile, numTiles);
     };
     if (visits.end() - visit < numVisits || !std::all_of(visit, visit + numVisits, isVisit))
       return false;
@@ -55,7 +56,7 @@ FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule, bool isLi
 
 bool dash::mayWait(ScheduleOp schedule, Apart apart) {
   TableAttr table = schedule.getTable();
-  if (apart == Apart::All)
+  if (apart == Apart::All || !schedule.hasChains())
     return false;
   if (!schedule.isOrdered() || schedule.getWorkers() == 1 || !table)
     return schedule.isOrdered() && schedule.getWorkers() > 1;
@@ -69,14 +70,14 @@ bool dash::mayWait(ScheduleOp schedule, Apart apart) {
   llvm::DenseMap<int64_t, int32_t> workers; // by chain, those over parts below 0; looked up only
   const Visit *visit = visits.data();
   for (const Item &item : rowsOf<Item>(table.getItems())) {
-    int64_t kvHead = item.sequence * problem.kvHeads + item.kvHead;
-    int64_t partChain = -1 - (kvHead * problem.numKvTiles(0) + item.kv);
+    int64_t kvHead = item.sequence * problem.kvHeads + item.head;
+    int64_t partChain = -1 - (kvHead * problem.numKvTiles(0) + item.tile);
     if (parts > 1 && apart == Apart::None &&
         workers.try_emplace(partChain, item.worker).first->second != item.worker)
       return true;
-    int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
+    int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.tile).size());
     for (const Visit *end = visit + numVisits; visit != end; ++visit) {
-      int64_t chain = visit->head * firstQTile.back() + firstQTile[item.sequence] + visit->q;
+      int64_t chain = visit->head * firstQTile.back() + firstQTile[item.sequence] + visit->tile;
       if (workers.try_emplace(chain, item.worker).first->second != item.worker)
         return true;
     }

@@ -40,9 +40,9 @@ void printApart(OpAsmPrinter &printer, Operation *op, ApartAttr apart);
 ParseResult parseStructure(OpAsmParser &parser, WarpStructureAttr &structure);
 void printStructure(OpAsmPrinter &printer, Operation *op, WarpStructureAttr structure);
 
-/// `unscheduled` or `order(@name)`.
-ParseResult parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order);
-void printPhase(OpAsmPrinter &printer, Operation *op, FlatSymbolRefAttr order);
+/// `unscheduled` or `order(@name)`, and `own(q) walk(kv)` behind it, where items do.
+ParseResult parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order, TensorSideAttr &own);
+void printPhase(OpAsmPrinter &printer, Operation *op, FlatSymbolRefAttr order, TensorSideAttr own);
 
 /// `(%seq, %kv_head, %kv) { ... }`
 ParseResult parseItemsBody(OpAsmParser &parser, Region &body);

@@ -11,13 +11,14 @@
 #include "dash/IR/DashDialect.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dash;
 
 namespace {
 /// First number of an attribute in binary form. Numbers are never reused.
-enum Code : uint64_t { Table = 0, Blocks = 1, Mask = 2, Problem = 3 };
+enum Code : uint64_t { Table = 0, Blocks = 1, Mask = 2, Problem = 3, ProblemOfSide = 4 };
 
 struct DashBytecode : public BytecodeDialectInterface {
   explicit DashBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -41,9 +42,11 @@ struct DashBytecode : public BytecodeDialectInterface {
     case Code::Mask:
       return readMask(reader);
     case Code::Problem:
-      return readProblem(reader);
+      return readProblem(reader, /*hasSide=*/false);
+    case Code::ProblemOfSide:
+      return readProblem(reader, /*hasSide=*/true);
     }
-    reader.emitError() << "expected the code of a dash attribute, 0 to 3, got " << code;
+    reader.emitError() << "expected the code of a dash attribute, 0 to 4, got " << code;
     return {};
   }
 
@@ -76,13 +79,17 @@ private:
   static LogicalResult write(ProblemAttr problem, DialectBytecodeWriter &writer) {
     if (problem.getMask().getRules().empty())
       return failure();
-    writer.writeVarInt(Code::Problem);
+    // Items that own kv tiles keep the form that they had before there were others.
+    bool hasSide = problem.getOwn() != TensorSide::KV;
+    writer.writeVarInt(hasSide ? Code::ProblemOfSide : Code::Problem);
     writer.writeAttribute(problem.getTiles());
     writer.writeAttribute(problem.getMask());
     for (int64_t number :
          {problem.getHeads(), problem.getKvHeads(), problem.getHeadDim(), problem.getHeadDimV()})
       writer.writeSignedVarInt(number);
     writer.writeAttribute(problem.getSequences());
+    if (hasSide)
+      writer.writeVarInt(uint64_t(problem.getOwn()));
     return success();
   }
 
@@ -123,7 +130,7 @@ private:
     return make<MaskAttr>(reader, left, right, ArrayRef<MaskRule>(rules));
   }
 
-  Attribute readProblem(DialectBytecodeReader &reader) const {
+  Attribute readProblem(DialectBytecodeReader &reader, bool hasSide) const {
     TilesAttr tiles;
     MaskAttr mask;
     int64_t numbers[4];
@@ -135,8 +142,19 @@ private:
         return {};
     if (failed(reader.readAttribute(sequences)))
       return {};
+    TensorSide own = TensorSide::KV;
+    if (hasSide) {
+      uint64_t word;
+      if (failed(reader.readVarInt(word)))
+        return {};
+      std::optional<TensorSide> side = symbolizeTensorSide(uint32_t(word));
+      if (!side || word > std::numeric_limits<uint32_t>::max())
+        return reader.emitError() << "expected the side that items own, 0 or 1, got " << word,
+               Attribute();
+      own = *side;
+    }
     return make<ProblemAttr>(reader, tiles, mask, numbers[0], numbers[1], numbers[2], numbers[3],
-                             sequences);
+                             sequences, own);
   }
 };
 } // namespace

@@ -140,7 +140,7 @@ bool SequencesAttr::isUniform() const {
 
 LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr mask,
                                   int64_t heads, int64_t kvHeads, int64_t headDim, int64_t headDimV,
-                                  SequencesAttr sequences) {
+                                  SequencesAttr sequences, TensorSide) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>("heads", heads),
                              {"kv_heads", kvHeads},
                              {"head_dim", headDim},

@@ -15,55 +15,12 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-ArrayRef<FormulaSignature> dash::getFormulaSignatures() {
-  static constexpr StringRef place[] = {"i"}, unit[] = {"unit"}, step[] = {"kv", "step"},
-                             pair[] = {"kv", "q"}, lists[] = {"workers"};
-  static constexpr StringRef grid[] = {"q_tiles", "kv_tiles", "groups", "width", "workers"};
-  static constexpr StringRef walk[] = {"q_tiles", "kv_tiles", "width", "first", "last", "offset"};
-  static const FormulaSignature signatures[] = {{"item", place, grid, 3},
-                                                {"worker", unit, lists, 1},
-                                                {"visit", step, walk, 1},
-                                                {"turn", pair, walk, 1}};
-  return signatures;
-}
-
-const FormulaSignature &dash::getFormulaSignature(StringRef name) {
-  return *llvm::find_if(getFormulaSignatures(),
-                        [&](const FormulaSignature &one) { return one.name == name; });
-}
-
-unsigned FormulaSignature::getPosition(StringRef name) const {
-  for (unsigned symbol = 0; symbol < getNumSymbols(); ++symbol)
-    if (getName(symbol) == name)
-      return symbol;
-  llvm_unreachable("a formula has the inputs and sizes of its signature");
-}
-
-AffineExpr FormulaSignature::getSymbol(StringRef name, MLIRContext *context) const {
-  return getAffineSymbolExpr(getPosition(name), context);
-}
-
-bool FormulasAttr::dependsOn(StringRef size) const {
-  ArrayRef<FormulaPiece> members[] = {getItem(), getWorker(), getVisit(), getTurn()};
-  for (auto [signature, pieces] : llvm::zip_equal(getFormulaSignatures(), members)) {
-    if (!llvm::is_contained(signature.sizes, size))
-      continue;
-    unsigned symbol = signature.getPosition(size);
-    auto uses = [&](AffineExpr expr) { return expr.isFunctionOfSymbol(symbol); };
-    for (const FormulaPiece &piece : pieces)
-      if (llvm::any_of(piece.value.getResults(), uses) ||
-          (piece.hasCondition() && llvm::any_of(piece.condition.getConstraints(), uses)))
-        return true;
-  }
-  return false;
-}
-
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads one function, `name(inputs) = if condition then values else values`.
+/// Reads what a function is, `= if condition then values else values`.
 class FormulaParser {
 public:
   FormulaParser(AsmParser &parser, const FormulaSignature &signature)
@@ -181,12 +138,7 @@ ParseResult FormulaParser::parseValue(AffineMap &value) {
 }
 
 ParseResult FormulaParser::parse(SmallVectorImpl<FormulaPiece> &pieces) {
-  if (parser.parseKeyword(signature.name) || parser.parseLParen())
-    return failure();
-  for (auto [i, input] : llvm::enumerate(signature.inputs))
-    if ((i != 0 && parser.parseComma()) || parser.parseKeyword(input))
-      return failure();
-  if (parser.parseRParen() || parser.parseEqual())
+  if (parser.parseEqual())
     return failure();
   if (succeeded(parser.parseOptionalKeyword("let")) && parseLets())
     return failure();
@@ -200,13 +152,34 @@ ParseResult FormulaParser::parse(SmallVectorImpl<FormulaPiece> &pieces) {
   return parseValue(pieces.emplace_back().value);
 }
 
+/// `name(inputs) = …` of member `index`. The first input of `visit` says which side items own.
+static ParseResult parseFunction(AsmParser &parser, size_t index, TensorSide &own,
+                                 SmallVectorImpl<FormulaPiece> &pieces) {
+  const FormulaSignature *signature = &getFormulaSignatures(own)[index];
+  if (parser.parseKeyword(signature->name) || parser.parseLParen())
+    return failure();
+  if (signature->name == "visit" && succeeded(parser.parseOptionalKeyword("q"))) {
+    own = TensorSide::Q;
+    signature = &getFormulaSignatures(own)[index];
+  } else if (parser.parseKeyword(signature->inputs.front())) {
+    return failure();
+  }
+  for (StringRef input : signature->inputs.drop_front())
+    if (parser.parseComma() || parser.parseKeyword(input))
+      return failure();
+  if (parser.parseRParen())
+    return failure();
+  return FormulaParser(parser, *signature).parse(pieces);
+}
+
 Attribute FormulasAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<FormulaPiece> members[4];
+  TensorSide own = TensorSide::KV;
   if (parser.parseLess())
     return {};
-  for (auto [i, signature] : llvm::enumerate(getFormulaSignatures()))
-    if ((i != 0 && parser.parseComma()) || FormulaParser(parser, signature).parse(members[i]))
+  for (size_t i = 0; i < getFormulaSignatures(own).size(); ++i)
+    if ((i != 0 && parser.parseComma()) || parseFunction(parser, i, own, members[i]))
       return {};
   if (parser.parseGreater())
     return {};
@@ -214,7 +187,7 @@ Attribute FormulasAttr::parse(AsmParser &parser, Type) {
   function_ref<InFlightDiagnostic()> emitError = emitAtStart;
   ArrayRef<FormulaPiece> item = members[0], worker = members[1], visit = members[2],
                          turn = members[3];
-  return FormulasAttr::getChecked(emitError, parser.getContext(), item, worker, visit, turn);
+  return FormulasAttr::getChecked(emitError, parser.getContext(), item, worker, visit, turn, own);
 }
 
 //===----------------------------------------------------------------------===//
@@ -420,7 +393,7 @@ void FormulaPrinter::print(ArrayRef<FormulaPiece> pieces) {
 void FormulasAttr::print(AsmPrinter &printer) const {
   ArrayRef<FormulaPiece> members[] = {getItem(), getWorker(), getVisit(), getTurn()};
   printer << "<";
-  for (auto [i, signature] : llvm::enumerate(getFormulaSignatures())) {
+  for (auto [i, signature] : llvm::enumerate(getFormulaSignatures(getOwn()))) {
     // One formula a line: each nearly fills its line.
     printer.getStream() << (i == 0 ? "\n          " : ",\n          ");
     FormulaPrinter(printer, signature).print(members[i]);
@@ -478,9 +451,13 @@ static LogicalResult verifyMember(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult FormulasAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<FormulaPiece> item, ArrayRef<FormulaPiece> worker,
-                                   ArrayRef<FormulaPiece> visit, ArrayRef<FormulaPiece> turn) {
+                                   ArrayRef<FormulaPiece> visit, ArrayRef<FormulaPiece> turn,
+                                   TensorSide own) {
   ArrayRef<FormulaPiece> members[] = {item, worker, visit, turn};
-  for (auto [signature, pieces] : llvm::zip_equal(getFormulaSignatures(), members))
+  if (own == TensorSide::Q && !turn.empty())
+    return emitError() << "'turn' is of items that own kv tiles: nothing is summed across those "
+                          "that own q tiles";
+  for (auto [signature, pieces] : llvm::zip(getFormulaSignatures(own), members))
     if (failed(verifyMember(emitError, signature, pieces)))
       return failure();
   return success();

@@ -86,17 +86,17 @@ private:
       lists[worker + 1] += lists[worker];
   }
 
-  /// Values that the items of a sequence share: for each q tile the last turn, for each kv tile the
-  /// number of visits to a head.
+  /// Values that the items of a sequence share: for each walked tile the last turn, for each own tile
+  /// the number of visits to a head.
   struct Lines {
     std::vector<int32_t> lastTurn, numVisits;
   };
   Lines linesOf(int64_t sequence) const {
     Lines lines;
-    for (int64_t q : llvm::seq(problem.numQTiles(sequence)))
-      lines.lastTurn.push_back(problem.activeKv(sequence, q).size() - 1);
-    for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
-      lines.numVisits.push_back(problem.activeQ(sequence, kv).size());
+    for (int64_t tile : llvm::seq(problem.hasChains() ? problem.numWalkedTiles(sequence) : 0))
+      lines.lastTurn.push_back(problem.activeOwn(sequence, tile).size() - 1);
+    for (int64_t tile : llvm::seq(problem.numOwnTiles(sequence)))
+      lines.numVisits.push_back(problem.activeWalked(sequence, tile).size());
     return lines;
   }
 
@@ -111,17 +111,17 @@ private:
     int32_t *word = words.data() + firstVisit;
     for (const Item &item : items) {
       const auto &[lastTurn, numVisits] = lines[isList ? item.sequence : 0];
-      int32_t firstHead = cut.firstHead(item.kvHead, item.part);
-      int32_t numTasks = cut.numTasks(item.part, numVisits[item.kv]);
-      int32_t record[] = {item.sequence, item.kvHead, item.kv, firstHead,
-                          begin,         numTasks,    1,       item.partTurn};
+      int32_t firstHead = cut.firstHead(item.head, item.part);
+      int32_t numTasks = cut.numTasks(item.part, numVisits[item.tile]);
+      int32_t record[] = {item.sequence, item.head, item.tile, firstHead,
+                          begin,         numTasks,  1,         item.partTurn};
       std::copy(std::begin(record), std::end(record),
                 words.begin() + firstItem + orderItemWords * next[item.worker]++);
       for (const Visit &visit : visits.slice(begin, numTasks)) {
         *word++ = visit.head - firstHead;
-        *word++ = visit.q;
+        *word++ = visit.tile;
         *word++ = visit.turn;
-        *word++ = visit.turn == lastTurn[visit.q];
+        *word++ = problem.hasChains() && visit.turn == lastTurn[visit.tile];
       }
       begin += numTasks;
     }

@@ -43,10 +43,13 @@ void dash::printApart(OpAsmPrinter &printer, Operation *, ApartAttr apart) {
 
 int64_t ScheduleOp::getNumItems() {
   ProblemAttr problem = getProblem();
-  uint64_t tiles = 0, tileRows = problem.getTiles().getKv();
-  for (uint64_t rows : problem.getSequences().getKv())
+  bool ownsQ = problem.getOwn() == TensorSide::Q;
+  SequencesAttr sequences = problem.getSequences();
+  uint64_t tiles = 0, tileRows = ownsQ ? problem.getTiles().getQ() : problem.getTiles().getKv();
+  for (uint64_t rows : ownsQ ? sequences.getQ() : sequences.getKv())
     tiles = llvm::SaturatingAdd(tiles, llvm::divideCeil(rows, tileRows));
-  uint64_t lists = llvm::SaturatingMultiply<uint64_t>(problem.getKvHeads(), getParts());
+  uint64_t lists = llvm::SaturatingMultiply<uint64_t>(
+      ownsQ ? problem.getHeads() : problem.getKvHeads(), getParts());
   return std::min<uint64_t>(llvm::SaturatingMultiply(tiles, lists),
                             std::numeric_limits<int64_t>::max());
 }
@@ -63,6 +66,27 @@ static LogicalResult verifyTable(ScheduleOp op, StringRef name, ElementsAttr tab
                           << resource.getRawHandle().getKey()
                           << "'): print the module again without "
                              "--mlir-elide-elementsattrs-if-larger";
+}
+
+/// What an order may say follows from whether something is summed across items.
+static LogicalResult verifySide(ScheduleOp op) {
+  TensorSide own = op.getProblem().getOwn();
+  if (FormulasAttr formulas = op.getFormulas(); formulas && formulas.getOwn() != own)
+    return op.emitOpError() << "formulas are of items that own "
+                            << stringifyTensorSide(formulas.getOwn()) << ", but the problem's own "
+                            << stringifyTensorSide(own);
+  if (op.hasChains())
+    return success();
+  auto refuse = [&] {
+    return op.emitOpError() << "items that own q tiles sum nothing across items, so ";
+  };
+  if (op.getParts() != 1)
+    return refuse() << "they are in 1 part, got " << int64_t(op.getParts());
+  if (op.getUnordered())
+    return refuse() << "adds cannot be unordered";
+  if (op.getApart() != Apart::None)
+    return refuse() << "nothing can be kept apart, got '" << stringifyApart(op.getApart()) << "'";
+  return success();
 }
 
 LogicalResult ScheduleOp::verify() {
@@ -93,6 +117,8 @@ LogicalResult ScheduleOp::verify() {
   if (getApart() == Apart::Parts && getParts() == 1)
     return emitOpError() << "apart(parts) keeps what parts add to dK and dV, and there is one "
                             "part: state more, or apart(all)";
+  if (failed(verifySide(*this)))
+    return failure();
   SequencesAttr sequences = getProblem().getSequences();
   if (int64_t rows = std::max(sequences.getMostQ(), sequences.getMostKv()); rows > maxRows)
     return emitOpError() << "sequences may have at most " << maxRows << " rows, got " << rows;
@@ -114,20 +140,47 @@ LogicalResult ScheduleOp::verify() {
 // ItemsOp: text
 //===----------------------------------------------------------------------===//
 
-ParseResult dash::parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order) {
-  if (succeeded(parser.parseOptionalKeyword("unscheduled")))
+/// `own(q) walk(kv)`. The other way around is what items do where nothing is said.
+static ParseResult parseSides(OpAsmParser &parser, TensorSideAttr &own) {
+  if (failed(parser.parseOptionalKeyword("own")))
     return success();
+  TensorSideAttr walked;
+  constexpr StringLiteral expected = "the side that items own (q or kv)";
+  if (parser.parseLParen() || parseWord(parser, symbolizeTensorSide, expected, own) ||
+      parser.parseRParen() || parser.parseKeyword("walk") || parser.parseLParen())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseWord(parser, symbolizeTensorSide, "the side that items walk (q or kv)", walked) ||
+      parser.parseRParen())
+    return failure();
+  if (walked.getValue() == own.getValue())
+    return parser.emitError(loc, "items that own ")
+           << stringifyTensorSide(own.getValue()) << " walk "
+           << stringifyTensorSide(otherSide(own.getValue())) << ", got '"
+           << stringifyTensorSide(walked.getValue()) << "'";
+  if (own.getValue() == TensorSide::KV)
+    own = {};
+  return success();
+}
+
+ParseResult dash::parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order, TensorSideAttr &own) {
+  if (succeeded(parser.parseOptionalKeyword("unscheduled")))
+    return parseSides(parser, own);
   SMLoc loc = parser.getCurrentLocation();
   if (failed(parser.parseOptionalKeyword("order")))
     return parser.emitError(loc, "expected 'unscheduled' or 'order(@schedule)'");
-  return failure(parser.parseLParen() || parser.parseAttribute(order) || parser.parseRParen());
+  return failure(parser.parseLParen() || parser.parseAttribute(order) || parser.parseRParen() ||
+                 parseSides(parser, own));
 }
 
-void dash::printPhase(OpAsmPrinter &printer, Operation *, FlatSymbolRefAttr order) {
+void dash::printPhase(OpAsmPrinter &printer, Operation *, FlatSymbolRefAttr order,
+                      TensorSideAttr own) {
   if (!order)
     printer << "unscheduled";
   else
     printer << "order(" << order << ")";
+  if (own && own.getValue() == TensorSide::Q)
+    printer << " own(q) walk(kv)";
 }
 
 ParseResult dash::parseItemsBody(OpAsmParser &parser, Region &body) {
@@ -158,23 +211,27 @@ void dash::printItemsBody(OpAsmPrinter &printer, Operation *, Region &body) {
 }
 
 void ItemsOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  static constexpr StringRef names[] = {"seq", "kv_head", "kv", "part_turn"};
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+  static constexpr StringRef names[] = {"seq", "kv_head", "kv", "part_turn"},
+                             namesOfQ[] = {"seq", "head", "q"};
+  ArrayRef<StringRef> mine = ownsQ() ? ArrayRef(namesOfQ) : ArrayRef(names);
+  for (auto [argument, name] : llvm::zip(region.getArguments(), mine))
     setName(argument, name);
 }
 
 void ItemsOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr order, Value q,
                     Value k, Value v, TilesAttr tiles, MaskAttr mask, DeterminismLevel level,
-                    SequencesAttr sequences) {
+                    SequencesAttr sequences, TensorSide own) {
   Properties &properties = state.getOrAddProperties<Properties>();
   properties.order = order;
+  if (own == TensorSide::Q)
+    properties.own = TensorSideAttr::get(builder.getContext(), own);
   properties.tiles = tiles;
   properties.mask = mask;
   properties.level = DeterminismLevelAttr::get(builder.getContext(), level);
   properties.sequences = sequences;
   state.addOperands({q, k, v});
   Block &block = state.addRegion()->emplaceBlock();
-  for (unsigned i = 0, count = order ? 4 : 3; i < count; ++i)
+  for (unsigned i = 0, count = order && own == TensorSide::KV ? 4 : 3; i < count; ++i)
     block.addArgument(builder.getIndexType(), state.location);
 }
 
@@ -193,8 +250,12 @@ LogicalResult ItemsOp::verify() {
   if (TilingAttr tiling = getTilingAttr(); tiling && tiling.getTiles() != getTiles())
     return emitOpError() << "has a tiling of " << tiling.getTiles() << ", but its tiles are "
                          << getTiles();
-  unsigned expected = isScheduled() ? 4 : 3;
-  if (unsigned found = getBody().getNumArguments(); found != expected)
+  unsigned expected = givesTurns() ? 4 : 3;
+  if (unsigned found = getBody().getNumArguments(); found != expected && ownsQ())
+    return emitOpError() << "of items that own q tiles takes 3 block arguments (sequence, head, q "
+                            "tile), got "
+                         << found;
+  else if (found != expected)
     return emitOpError() << (isScheduled() ? "scheduled" : "unscheduled") << " takes " << expected
                          << " block arguments (sequence, kv head, kv tile"
                          << (isScheduled() ? ", turn" : "") << "), got " << found;
@@ -308,6 +369,15 @@ LogicalResult ScheduleMatch::verifyAdds() {
 }
 
 LogicalResult ScheduleMatch::verify() {
+  if (items.getSide() != problem.getOwn()) {
+    auto describe = [](TensorSide side) {
+      return ("items that own " + stringifyTensorSide(side) + " tiles").str();
+    };
+    auto diagnostic = items.emitOpError()
+                      << "has " << describe(items.getSide()) << ", but schedule '@"
+                      << schedule.getSymName() << "' was made for " << describe(problem.getOwn());
+    return diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+  }
   if (items.getTiles() != problem.getTiles())
     return mismatch("tiles are", items.getTiles(), problem.getTiles());
   if (items.getMask() != problem.getMask())

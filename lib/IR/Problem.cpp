@@ -119,6 +119,7 @@ Problem dash::toProblem(ProblemAttr attr) {
   problem.kvHeads = attr.getKvHeads();
   problem.headDim = attr.getHeadDim();
   problem.headDimV = attr.getHeadDimV();
+  problem.own = attr.getOwn();
   SequencesAttr sequences = attr.getSequences();
   for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
     problem.sequences.push_back({q, kv});

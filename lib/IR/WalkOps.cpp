@@ -92,18 +92,20 @@ void WalkOp::print(OpAsmPrinter &printer) {
 }
 
 void WalkOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  static constexpr StringRef names[] = {"head", "q", "turn"};
-  for (auto [argument, name] : llvm::zip(region.getArguments().take_front(getNumIndices()), names))
+  static constexpr StringRef names[] = {"head", "q", "turn"}, namesOfKv[] = {"kv_head", "kv"};
+  auto items = dyn_cast_or_null<ItemsOp>((*this)->getParentOp());
+  ArrayRef<StringRef> mine = items && items.ownsQ() ? ArrayRef(namesOfKv) : ArrayRef(names);
+  for (auto [argument, name] : llvm::zip(region.getArguments().take_front(getNumIndices()), mine))
     setName(argument, name);
 }
 
-void WalkOp::build(OpBuilder &builder, OperationState &state, bool scheduled, ValueRange inits) {
+void WalkOp::build(OpBuilder &builder, OperationState &state, bool hasTurn, ValueRange inits) {
   state.addOperands(inits);
   state.getOrAddProperties<WalkOp::Properties>().operandSegmentSizes = {int32_t(inits.size()), 0};
   state.addTypes(inits.getTypes());
   Region *body = state.addRegion();
   Block &block = body->emplaceBlock();
-  for (unsigned i = 0, count = scheduled ? 3 : 2; i < count; ++i)
+  for (unsigned i = 0, count = hasTurn ? 3 : 2; i < count; ++i)
     block.addArgument(builder.getIndexType(), state.location);
   for (Value init : inits)
     block.addArgument(init.getType(), init.getLoc());
@@ -145,9 +147,14 @@ static LogicalResult verifyOrder(WalkOp walk) {
 }
 
 LogicalResult WalkOp::verify() {
-  bool scheduled = cast<ItemsOp>((*this)->getParentOp()).isScheduled();
-  unsigned expected = scheduled ? 3 : 2;
+  auto items = cast<ItemsOp>((*this)->getParentOp());
+  bool scheduled = items.isScheduled();
+  unsigned expected = items.givesTurns() ? 3 : 2;
   unsigned arguments = getBody().getNumArguments(), carried = getInits().size();
+  if (arguments != expected + carried && items.ownsQ())
+    return emitOpError()
+           << "in 'dash.items' that own q tiles takes 2 indices (kv head, kv tile) and " << carried
+           << " carried values, got " << arguments << " block arguments";
   if (arguments != expected + carried)
     return emitOpError() << "in " << (scheduled ? "scheduled" : "unscheduled")
                          << " 'dash.items' takes " << expected << " indices (head, q tile"
@@ -187,7 +194,19 @@ LogicalResult YieldOp::verify() {
 // ReduceOp, OrderedReduceOp
 //===----------------------------------------------------------------------===//
 
+/// Whoever owns q tiles has their sums to itself.
+static LogicalResult verifyAddsAcross(Operation *op) {
+  ItemsOp items = getItems(op);
+  if (!items || !items.ownsQ())
+    return success();
+  auto diagnostic = op->emitOpError("adds across items, but items that own q tiles finish their "
+                                    "sums: carry it through the walk and use 'dash.store'");
+  return diagnostic.attachNote(items.getLoc()) << "the items";
+}
+
 LogicalResult ReduceOp::verify() {
+  if (failed(verifyAddsAcross(*this)))
+    return failure();
   return verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false);
 }
 
@@ -224,6 +243,8 @@ static LogicalResult verifyTells(OrderedReduceOp op) {
 }
 
 LogicalResult OrderedReduceOp::verify() {
+  if (failed(verifyAddsAcross(*this)))
+    return failure();
   if (failed(verifyApart(*this)) || failed(verifyTells(*this)))
     return failure();
   if (std::optional<int64_t> piece = getPiece()) {
@@ -245,10 +266,10 @@ LogicalResult OrderedReduceOp::verify() {
     return failure();
   // The proof is about these; another turn or tile would not be part of it.
   auto walk = (*this)->getParentOfType<WalkOp>();
-  SmallVector<Value, 4> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
+  SmallVector<Value, 4> expected = {items.getSequence(), items.getHead(), items.getTile(),
                                     items.getTurn()};
   if (walk)
-    expected = {items.getSequence(), walk.getHead(), walk.getQTile(), walk.getTurn()};
+    expected = {items.getSequence(), walk.getHead(), walk.getTile(), walk.getTurn()};
   if (llvm::equal(expected, ValueRange{getSequence(), getHead(), getTile(), getTurn()}))
     return success();
   return emitOpError() << "must add to the tile and at the turn of the enclosing '"

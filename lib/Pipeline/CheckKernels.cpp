@@ -265,7 +265,9 @@ private:
         found.push_back(items);
       return WalkResult::advance();
     });
-    return failure(result.wasInterrupted());
+    return failure(result.wasInterrupted() || !llvm::all_of(found, [](ItemsOp items) {
+                     return succeeded(verifyOwnsKv(items));
+                   }));
   }
 
   LogicalResult checkPlaces(ArrayRef<ItemsOp> found) {

@@ -84,6 +84,14 @@ LogicalResult dash::verifyWidths(ItemsOp items) {
   return failure(result.wasInterrupted());
 }
 
+LogicalResult dash::verifyOwnsKv(ItemsOp items) {
+  if (!items.ownsQ())
+    return success();
+  return items.emitError()
+         << "kernels cover items that own kv tiles, and these own q tiles: run them "
+            "on the CPU (--dash-lower-to-loops, dash-run), or tile with split=none";
+}
+
 LogicalResult dash::verifyProven(ScheduleOp schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.getMinWorkers())

@@ -63,7 +63,7 @@ private:
   /// A walk for this role, with what it carries.
   WalkOp cloneWalk(ValueRange inits) {
     b.setLoc(walk.getLoc());
-    auto clone = WalkOp::create(b, /*scheduled=*/true, inits);
+    auto clone = WalkOp::create(b, /*hasTurn=*/true, inits);
     clone->setDiscardableAttrs(walk->getDiscardableAttrDictionary());
     unsigned numIndices = walk.getNumIndices();
     mapping.map(walk.getBody().getArguments().take_front(numIndices),
@@ -109,7 +109,7 @@ private:
   Value makeIndex(SlotHeader header, unsigned index) {
     if (header == SlotHeader::Step) // StepIndex::Lead is the only one
       return BandLeadOp::create(b, b.getIndexType(), find(items.getSequence()),
-                                find(items.getKvTile()), find(walk.getQTile()), items.getMask(),
+                                find(items.getTile()), find(walk.getTile()), items.getMask(),
                                 items.getTiles());
     switch (ItemIndex(index)) {
     case ItemIndex::NumSteps:
@@ -117,9 +117,9 @@ private:
     case ItemIndex::Sequence:
       return find(items.getSequence());
     case ItemIndex::KvHead:
-      return find(items.getKvHead());
+      return find(items.getHead());
     case ItemIndex::KvTile:
-      return find(items.getKvTile());
+      return find(items.getTile());
     }
     llvm_unreachable("all indices are above");
   }
@@ -137,8 +137,8 @@ private:
     if (slot.header == SlotHeader::Item) {
       numSteps = told(ItemIndex::NumSteps);
       mapping.map(items.getSequence(), told(ItemIndex::Sequence));
-      mapping.map(items.getKvHead(), told(ItemIndex::KvHead));
-      mapping.map(items.getKvTile(), told(ItemIndex::KvTile));
+      mapping.map(items.getHead(), told(ItemIndex::KvHead));
+      mapping.map(items.getTile(), told(ItemIndex::KvTile));
     } else if (slot.header == SlotHeader::Step) {
       lead = told(StepIndex::Lead);
     }
@@ -305,7 +305,7 @@ private:
     bool isOneEdge = !edges.width && edges.firstColumns == 0;
     MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
-    return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, mask,
+    return HideOp::create(b, tile.getType(), tile, lead, find(items.getTile()), sequence, mask,
                           /*channel=*/Value(), /*slot=*/Value(), /*indices=*/DenseI64ArrayAttr(),
                           /*stage=*/IntegerAttr());
   }

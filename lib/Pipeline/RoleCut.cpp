@@ -10,6 +10,7 @@
 #include "RoleCut.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/IR/TileSplits.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -293,4 +294,8 @@ private:
 
 } // namespace
 
-LogicalResult dash::cutRoles(ItemsOp items, RoleCut &cut) { return Cutter(items, cut).run(); }
+LogicalResult dash::cutRoles(ItemsOp items, RoleCut &cut) {
+  if (failed(verifyOwnsKv(items)))
+    return failure();
+  return Cutter(items, cut).run();
+}

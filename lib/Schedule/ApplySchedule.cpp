@@ -197,6 +197,10 @@ private:
   FailureOr<ProvenOrder> build(StringRef name, const Problem &problem, DeterminismLevel level,
                                const TargetDescription &described, const Cost &cost,
                                bool servesAllSizes, EmitError emitError) {
+    if (kind == "file" && problem.ownsQ())
+      return emitError() << "an order file is of items that own kv tiles, got items that own q "
+                            "tiles: take "
+                         << namesOfKinds(problem.own) << " or auto";
     if (kind == "file")
       return readFile(name, problem, level, cost, emitError);
 
@@ -216,6 +220,10 @@ private:
     if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())
       remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
           << remark::reason("{0}", unmeasured);
+    if (problem.ownsQ())
+      remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
+          << remark::reason("the file of costs has none of items that own q tiles: what a task of "
+                            "items that own kv tiles computes is taken, without its reduction");
     Cost cost = prices->of(problem);
     double pricedReduce = cost.reduce;
     const ApplyScheduleOptions defaults;

@@ -34,7 +34,7 @@ Piecewise ItemInputs::waveFormula(AffineExpr group, AffineExpr kv, AffineExpr un
 LineInputs::LineInputs(MLIRContext *context) {
   // `turn` has the same inputs at the same positions, with the q tile at the position of the step.
   const FormulaSignature &visit = getFormulaSignature("visit");
-  kv = visit.getSymbol("kv", context);
+  own = kv = visit.getSymbol("kv", context);
   position = visit.getSymbol("step", context);
   qTiles = visit.getSymbol("q_tiles", context);
   kvTiles = visit.getSymbol("kv_tiles", context);
@@ -51,6 +51,11 @@ Piecewise LineInputs::formula(AffineExpr value) const {
 Piecewise dash::itemsInOrder(MLIRContext *context) {
   ItemInputs in(context);
   return in.formula(in.i.floorDiv(in.kvTiles), in.i % in.kvTiles, in.i);
+}
+
+Piecewise dash::itemsOfQInOrder(MLIRContext *context) {
+  ItemInputs in(context);
+  return in.formula(in.i.floorDiv(in.qTiles), in.i % in.qTiles, in.i);
 }
 
 namespace {
@@ -81,20 +86,45 @@ Mask dash::maskOfFormulas(const Mask &mask) {
   return mask.rules.size() == 1 && mask.unionRule() ? mask : mask.band();
 }
 
-Piecewise dash::turnByTile(const Problem &problem, const LineInputs &in) {
-  AffineExpr rank = in.kv - in.first;
+namespace {
+/// A gap in the kv tiles that a q tile sees: there may be one between the tiles of first columns and
+/// those of the window.
+struct LineGap {
+  AffineExpr begin, size;
+  int64_t firstTiles; ///< of first columns
+};
+} // namespace
+
+/// None where the mask leaves none.
+static std::optional<LineGap> gapOfLine(const Problem &problem, const LineInputs &in,
+                                        AffineExpr qTile) {
   TileEdges edges(maskOfFormulas(problem.mask).edges(), problem.tiles.q, problem.tiles.kv);
-  std::optional<AffineExpr> begin = edges.rest.activeKv(in.position, in.offset).first;
+  std::optional<AffineExpr> begin = edges.rest.activeKv(qTile, in.offset).first;
   if (edges.firstTiles == 0 || !begin)
-    return in.formula(rank);
-  // There may be a gap between the tiles of first columns and those of the window. A chain does not
-  // have it.
+    return std::nullopt;
   int64_t left = edges.rest.band.left;
   AffineExpr rows = in.qTiles * problem.tiles.q + in.kvTiles * problem.tiles.kv + left;
   AffineExpr frontEnd =
       clampToZero(in.first - edges.firstTiles, in.kvTiles + edges.firstTiles) + edges.firstTiles;
   AffineExpr gap = clampToZero(*begin - frontEnd, rows + in.kvTiles + edges.firstTiles);
-  return select(in.kv - edges.firstTiles, rank - gap, in.formula(rank));
+  return LineGap{frontEnd, gap, edges.firstTiles};
+}
+
+Piecewise dash::turnByTile(const Problem &problem, const LineInputs &in) {
+  AffineExpr rank = in.kv - in.first;
+  std::optional<LineGap> gap = gapOfLine(problem, in, /*qTile=*/in.position);
+  if (!gap)
+    return in.formula(rank);
+  // A chain does not have the gap.
+  return select(in.kv - gap->firstTiles, rank - gap->size, in.formula(rank));
+}
+
+Piecewise dash::tileAtStep(const Problem &problem, const LineInputs &in) {
+  AffineExpr tile = in.first + in.position;
+  std::optional<LineGap> gap = gapOfLine(problem, in, /*qTile=*/in.own);
+  if (!gap)
+    return in.formula(tile);
+  return select(tile - gap->begin, tile + gap->size, in.formula(tile));
 }
 
 Waves::Waves(AffineExpr unit, AffineExpr units, AffineExpr width) {

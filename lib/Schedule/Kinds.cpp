@@ -24,6 +24,14 @@ ArrayRef<const ScheduleKind *> dash::scheduleKinds() {
   return all;
 }
 
+std::string dash::namesOfKinds(TensorSide own) {
+  std::string names;
+  for (const ScheduleKind *kind : scheduleKinds())
+    if (kind->serves(own))
+      names += (names.empty() ? "" : ", ") + kind->name.str();
+  return names;
+}
+
 const ScheduleKind *dash::findScheduleKind(StringRef name) {
   auto *found = llvm::find_if(scheduleKinds(), [&](auto *kind) { return kind->name == name; });
   return found == scheduleKinds().end() ? nullptr : *found;
@@ -35,7 +43,7 @@ SmallVector<StringRef> dash::kindsWithFormulas(ScheduleHeader header, MLIRContex
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   SmallVector<StringRef> found;
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || kind->isUnordered)
+    if (kind->isSearched || kind->isUnordered || !kind->serves(header.problem.own))
       continue;
     header.kind = kind->name.str();
     FailureOr<Order> order = kind->build(header, context, emitError);

@@ -26,11 +26,11 @@ static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
 }
 
 /// Moves a walk's body into a walk that gives turns. Makes its adds ordered if the schedule is.
-static void orderWalk(WalkOp walk, bool isOrdered) {
+static void orderWalk(WalkOp walk, bool givesTurns, bool isOrdered) {
   OpBuilder builder(walk);
-  auto ordered = WalkOp::create(builder, walk.getLoc(), /*scheduled=*/true, walk.getInits());
+  auto ordered = WalkOp::create(builder, walk.getLoc(), givesTurns, walk.getInits());
   ordered.getBody().front().clear();
-  SmallVector<Value> arguments = {ordered.getHead(), ordered.getQTile()};
+  SmallVector<Value> arguments = {ordered.getHead(), ordered.getTile()};
   llvm::append_range(arguments, ordered.getCarried());
   moveBody(walk, ordered, arguments);
   ordered.walk([&](ReduceOp reduce) {
@@ -114,15 +114,16 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
       builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()), items.getQ(),
       items.getK(), items.getV(), items.getTiles(), items.getMask(), schedule.level,
       isList && !items.getSequencesAttr() ? op.getProblem().getSequences()
-                                          : items.getSequencesAttr());
-  SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
+                                          : items.getSequencesAttr(),
+      items.getSide());
+  SmallVector<Value> arguments = {ordered.getSequence(), ordered.getHead(), ordered.getTile()};
   moveBody(items, ordered, arguments);
   ordered.setTilingAttr(items.getTilingAttr());
   items.erase();
   if (SinkGradientOp sink = findSinkGradient(ordered))
     sink.setSequencesAttr(ordered.getSequencesAttr());
   for (auto walk : llvm::make_early_inc_range(ordered.getBody().front().getOps<WalkOp>()))
-    orderWalk(walk, schedule.isOrdered());
+    orderWalk(walk, ordered.givesTurns(), schedule.isOrdered());
   if (schedule.parts > 1)
     orderStores(ordered, schedule.isOrdered());
 }

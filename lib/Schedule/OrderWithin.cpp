@@ -17,15 +17,15 @@ using namespace mlir::dash;
 namespace {
 
 /// The inputs that vary within a row, by position in the parameter list of `turn`.
-constexpr unsigned qInput = 1, firstInput = 5, lastInput = 6;
+constexpr unsigned walkedInput = 1, firstInput = 5, lastInput = 6;
 
-/// The walks of one head of a sequence, by kv tile.
+/// The walks of one head of a sequence, by own tile.
 class HeadOrder {
 public:
   HeadOrder(const ScheduleHeader &header, const WideOrder &wide)
       : problem(header.problem), width(header.width), wideProblem(header.problem),
-        step(wide.step, {qInput, firstInput, lastInput}),
-        turn(wide.formulas.turn, {qInput, firstInput, lastInput}) {
+        step(wide.step, {walkedInput, firstInput, lastInput}),
+        turn(wide.formulas.turn, {walkedInput, firstInput, lastInput}) {
     wideProblem.mask = wide.mask;
   }
 
@@ -34,43 +34,45 @@ public:
     sequence = index;
     if (isSame)
       return;
-    walks.assign(problem.numKvTiles(index), {});
-    chains.assign(problem.numQTiles(index), {});
-    for (int64_t kv : llvm::seq<int64_t>(walks.size()))
-      enterKvTile(kv);
+    walks.assign(problem.numOwnTiles(index), {});
+    chains.assign(problem.numWalkedTiles(index), {});
+    for (int64_t own : llvm::seq<int64_t>(walks.size()))
+      enterTile(own);
     for (auto &chain : chains) {
       llvm::sort(chain);
       for (auto [place, contribution] : llvm::enumerate(chain))
-        walks[contribution.kv][contribution.step].turn = place;
+        walks[contribution.own][contribution.step].turn = place;
     }
   }
 
-  /// Head 0's tasks of a kv tile, in visit order.
-  ArrayRef<Visit> walk(int64_t kv) const { return walks[kv]; }
+  /// Head 0's tasks of an own tile, in visit order.
+  ArrayRef<Visit> walk(int64_t own) const { return walks[own]; }
 
 private:
   struct Contribution {
-    int64_t turn, kv, step;
+    int64_t turn, own, step;
     bool operator<(const Contribution &other) const {
-      return std::pair(turn, kv) < std::pair(other.turn, other.kv);
+      return std::pair(turn, own) < std::pair(other.turn, other.own);
     }
   };
 
-  void enterKvTile(int64_t kv) {
+  void enterTile(int64_t own) {
     const SequenceLengths &lengths = problem.sequences[sequence];
-    auto tiles = llvm::to_vector<0>(problem.activeQ(sequence, kv).tiles());
+    auto tiles = llvm::to_vector<0>(problem.activeWalked(sequence, own).tiles());
     int64_t n = tiles.size();
     SmallVector<int64_t, 0> first(n), last(n), stepOf(n), turnOf(n);
-    for (auto [i, q] : llvm::enumerate(tiles)) {
-      TileRange active = wideProblem.activeKv(sequence, q).hull();
+    for (auto [i, tile] : llvm::enumerate(tiles)) {
+      TileRange active = wideProblem.activeOwn(sequence, tile).hull();
       first[i] = active.begin;
       last[i] = active.end - 1;
     }
     for (auto [formula, values] : {std::pair(&step, &stepOf), {&turn, &turnOf}}) {
-      LogicalResult result =
-          formula->evaluate({kv, tiles.data(), int64_t(chains.size()), int64_t(walks.size()), width,
-                             first.data(), last.data(), lengths.kv - lengths.q},
-                            n, {values->data()});
+      if (formula == &turn && !problem.hasChains())
+        continue;
+      LogicalResult result = formula->evaluate({own, tiles.data(), problem.numQTiles(sequence),
+                                                problem.numKvTiles(sequence), width, first.data(),
+                                                last.data(), lengths.kv - lengths.q},
+                                               n, {values->data()});
       assert(succeeded(result) && "formulas of a kind divide by positive numbers");
       (void)result;
     }
@@ -79,8 +81,9 @@ private:
       return std::pair(stepOf[a], tiles[a]) < std::pair(stepOf[b], tiles[b]);
     });
     for (auto [i, place] : llvm::enumerate(places)) {
-      walks[kv].push_back({/*head=*/0, int32_t(tiles[place]), /*turn=*/-1});
-      chains[tiles[place]].push_back({turnOf[place], kv, int64_t(i)});
+      walks[own].push_back({/*head=*/0, int32_t(tiles[place]), /*turn=*/0});
+      if (problem.hasChains())
+        chains[tiles[place]].push_back({turnOf[place], own, int64_t(i)});
     }
   }
 
@@ -89,8 +92,8 @@ private:
   Problem wideProblem;
   RowEvaluator step, turn;
   int64_t sequence = -1;
-  std::vector<SmallVector<Visit, 0>> walks;         // index: kv tile
-  std::vector<SmallVector<Contribution, 0>> chains; // index: q tile
+  std::vector<SmallVector<Visit, 0>> walks;         // index: own tile
+  std::vector<SmallVector<Contribution, 0>> chains; // index: walked tile
 };
 
 } // namespace
@@ -134,7 +137,7 @@ FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
     order.enterSequence(item.sequence);
     int64_t firstHead = dealt->firstHead(item);
     for (int64_t head : llvm::seq(firstHead, firstHead + header.cut().heads()))
-      for (Visit visit : order.walk(item.kv)) {
+      for (Visit visit : order.walk(item.tile)) {
         visit.head = head;
         table.visits.push_back(visit);
       }

@@ -17,8 +17,8 @@ static unsigned positionOf(StringRef input, StringRef formula) {
 int64_t dash::numItems(const Problem &problem, int64_t parts) {
   int64_t tiles = 0;
   for (int64_t s : llvm::seq(problem.numSequences()))
-    tiles += problem.numKvTiles(s);
-  return tiles * problem.kvHeads * parts;
+    tiles += problem.numOwnTiles(s);
+  return tiles * problem.ownHeads() * parts;
 }
 
 int64_t dash::numPieces(const Problem &problem, int64_t parts, const Cost &cost) {
@@ -59,17 +59,19 @@ private:
     const Problem &problem = header.problem;
     int64_t qTiles = problem.numQTiles(firstSequence);
     int64_t kvTiles = problem.numKvTiles(firstSequence);
-    int64_t groupsPerSequence = problem.kvHeads * header.parts;
+    int64_t ownTiles = problem.numOwnTiles(firstSequence);
+    int64_t groupsPerSequence = problem.ownHeads() * header.parts;
     int64_t groups = numSequences * groupsPerSequence;
-    int64_t n = groups * kvTiles;
+    int64_t n = groups * ownTiles;
 
     auto indices = llvm::to_vector(llvm::seq<int64_t>(n));
-    SmallVector<int64_t, 0> group(n), kv(n), unit(n), worker(n);
+    SmallVector<int64_t, 0> group(n), tile(n), unit(n), worker(n);
     if (failed(itemFormula.evaluate(
             {indices.data(), qTiles, kvTiles, groups, header.width, header.workers}, n,
-            {group.data(), kv.data(), unit.data()})))
-      return emitError() << "formula 'item' divides by a number below 1 (" << kvTiles
-                         << " kv tiles, " << groups << " groups, width " << header.width << ")";
+            {group.data(), tile.data(), unit.data()})))
+      return emitError() << "formula 'item' divides by a number below 1 (" << ownTiles << " "
+                         << problem.ownTile() << "s, " << groups << " groups, width "
+                         << header.width << ")";
     int64_t nextBase = unitBase;
     for (int64_t &u : unit) {
       u += unitBase;
@@ -82,17 +84,18 @@ private:
 
     for (int64_t i : llvm::seq(n)) {
       // Checked here because the item's fields are narrower; `verify` checks the rest.
-      if (group[i] < 0 || group[i] >= groups || kv[i] < 0 || kv[i] >= kvTiles || worker[i] < 0 ||
-          worker[i] >= header.workers)
-        return emitError() << "formulas give item " << i << " group " << group[i] << ", kv tile "
-                           << kv[i] << " and worker " << worker[i] << ", expected below " << groups
-                           << ", " << kvTiles << " and " << header.workers;
+      if (group[i] < 0 || group[i] >= groups || tile[i] < 0 || tile[i] >= ownTiles ||
+          worker[i] < 0 || worker[i] >= header.workers)
+        return emitError() << "formulas give item " << i << " group " << group[i] << ", "
+                           << problem.ownTile() << " " << tile[i] << " and worker " << worker[i]
+                           << ", expected below " << groups << ", " << ownTiles << " and "
+                           << header.workers;
       Item item;
       item.worker = worker[i];
       item.sequence = firstSequence + group[i] / groupsPerSequence;
-      item.kvHead = group[i] % groupsPerSequence / header.parts;
+      item.head = group[i] % groupsPerSequence / header.parts;
       item.part = item.partTurn = group[i] % header.parts;
-      item.kv = kv[i];
+      item.tile = tile[i];
       items.push_back(item);
     }
     return success();
@@ -123,14 +126,17 @@ LogicalResult dash::verifyWithinLimits(const ScheduleHeader &header, EmitError e
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
     // At most one part for each query head, unless the header states more.
-    items += kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);
-    chains += qTiles * heads;
+    items += problem.ownsQ() ? qTiles * heads
+                             : kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);
+    chains += problem.hasChains() ? qTiles * heads : 0;
     tasks += qTiles * kvTiles * heads;
     int64_t rows = std::max(problem.sequences[s].q, problem.sequences[s].kv);
     if (rows > maxRows || items > maxItems || chains > maxChains || tasks > double(maxTasks))
       return emitError() << "problem is too large to be scheduled: expected at most " << maxItems
-                         << " kv tiles, " << maxChains << " q tiles and " << maxTasks
-                         << " tasks over all heads and sequences";
+                         << (problem.hasChains()
+                                 ? " kv tiles, " + std::to_string(maxChains) + " q tiles and "
+                                 : std::string(" q tiles and "))
+                         << maxTasks << " tasks over all heads and sequences";
   }
   return success();
 }
@@ -167,12 +173,12 @@ struct VisitReader::FormulaState {
         turn(formulas.turn,
              {positionOf("q", "turn"), positionOf("first", "turn"), positionOf("last", "turn")}) {}
 
-  RowEvaluator visit, turn;
+  RowEvaluator visit, turn; ///< turns are asked where there are chains
   int64_t sequence = -1;
-  SmallVector<int64_t, 0> firstKv, lastKv;             // index: q tile
-  SmallVector<int64_t, 0> step, q, first, last, place; // index: step; place is the turn
+  SmallVector<int64_t, 0> firstOwn, lastOwn;              // index: walked tile
+  SmallVector<int64_t, 0> step, tile, first, last, place; // index: step; place is the turn
 
-  /// Heads are alike: the visits of a kv tile for one head, run after run, with head 0, for
+  /// Heads are alike: the visits of an item's tile for one head, run after run, with head 0, for
   /// sequences of these lengths. Kept for reuse while it is small.
   static constexpr int64_t mostKept = int64_t(1) << 22;
   bool keepsRows = false;
@@ -193,7 +199,7 @@ FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t itemIndex, SmallVectorImpl<
   const Item &item = schedule.items()[itemIndex];
   enterSequence(item.sequence);
   PartCut cut = schedule.cut();
-  int64_t index = item.kv * cut.runs() + item.part % cut.runs();
+  int64_t index = item.tile * cut.runs() + item.part % cut.runs();
   SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[index] : state->row;
   if (!state->keepsRows || row.empty())
     if (failed(evaluate(item, row)))
@@ -205,7 +211,7 @@ FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t itemIndex, SmallVectorImpl<
   Visit *out = storage.data();
   for (int32_t head : llvm::seq(firstHead, firstHead + numHeads))
     for (const Visit &visit : row)
-      *out++ = {head, visit.q, visit.turn};
+      *out++ = {head, visit.tile, visit.turn};
   return ArrayRef<Visit>(storage);
 }
 
@@ -217,57 +223,60 @@ void VisitReader::enterSequence(int64_t sequence) {
   state->sequence = sequence;
   if (isSame)
     return;
-  int64_t qTiles = schedule.problem.numQTiles(sequence);
-  int64_t kvTiles = schedule.problem.numKvTiles(sequence);
-  state->firstKv.resize(qTiles);
-  state->lastKv.resize(qTiles);
-  for (int64_t q : llvm::seq(qTiles)) {
-    TileRange active = schedule.problem.activeKv(sequence, q).hull();
-    state->firstKv[q] = active.begin;
-    state->lastKv[q] = active.end - 1;
+  const Problem &problem = schedule.problem;
+  int64_t walkedTiles = problem.numWalkedTiles(sequence), ownTiles = problem.numOwnTiles(sequence);
+  state->firstOwn.resize(walkedTiles);
+  state->lastOwn.resize(walkedTiles);
+  for (int64_t tile : llvm::seq(problem.hasChains() ? walkedTiles : 0)) {
+    TileRange active = problem.activeOwn(sequence, tile).hull();
+    state->firstOwn[tile] = active.begin;
+    state->lastOwn[tile] = active.end - 1;
   }
-  state->step = llvm::to_vector<0>(llvm::seq<int64_t>(qTiles));
-  for (auto *column : {&state->q, &state->first, &state->last, &state->place})
-    column->resize(qTiles);
-  state->keepsRows = qTiles * kvTiles <= FormulaState::mostKept;
-  state->rows.assign(state->keepsRows ? kvTiles * schedule.cut().runs() : 0, {});
+  state->step = llvm::to_vector<0>(llvm::seq<int64_t>(walkedTiles));
+  for (auto *column : {&state->tile, &state->first, &state->last, &state->place})
+    column->assign(walkedTiles, 0);
+  state->keepsRows = walkedTiles * ownTiles <= FormulaState::mostKept;
+  state->rows.assign(state->keepsRows ? ownTiles * schedule.cut().runs() : 0, {});
 }
 
-/// Fills the row of an item's kv tile. A run of q tiles is a grid by itself: its q tiles count from
-/// its first.
+/// Fills the row of an item's tile. A run of q tiles is a grid by itself: its q tiles count from its
+/// first.
 LogicalResult VisitReader::evaluate(const Item &item, SmallVector<Visit, 0> &row) {
-  const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
-  int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
-  TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
-  TileRange active = activeQ.hull();
-  int64_t n = activeQ.size(), begin = 0;
+  const Problem &problem = schedule.problem;
+  const SequenceLengths &lengths = problem.sequences[item.sequence];
+  int64_t qTiles = problem.numQTiles(item.sequence), kvTiles = problem.numKvTiles(item.sequence);
+  int64_t walkedTiles = state->firstOwn.size();
+  TileSet walked = problem.activeWalked(item.sequence, item.tile);
+  TileRange active = walked.hull();
+  int64_t n = walked.size(), begin = 0;
   if (PartCut cut = schedule.cut(); cut.hasRuns()) {
-    TileRange mine = cut.tiles(item.part, activeQ);
+    TileRange mine = cut.tiles(item.part, walked);
     begin = mine.begin;
     active = {0, mine.size()};
-    n = qTiles = mine.size();
+    n = qTiles = walkedTiles = mine.size();
   }
-  int64_t offset = lengths.offset() + begin * schedule.problem.tiles.q;
+  int64_t offset = lengths.offset() + begin * problem.tiles.q;
   row.resize_for_overwrite(n);
   if (n == 0)
     return success();
-  if (failed(state->visit.evaluate({item.kv, state->step.data(), qTiles, kvTiles, schedule.width,
+  if (failed(state->visit.evaluate({item.tile, state->step.data(), qTiles, kvTiles, schedule.width,
                                     active.begin, active.end - 1, offset},
-                                   n, {state->q.data()})))
+                                   n, {state->tile.data()})))
     return failure();
-  for (int64_t step : llvm::seq(n)) {
-    int64_t q = state->q[step];
-    bool isTile = q >= 0 && q < qTiles; // `verify` reports other values
-    state->first[step] = isTile ? state->firstKv[begin + q] : 0;
-    state->last[step] = isTile ? state->lastKv[begin + q] : 0;
+  for (int64_t step : llvm::seq(problem.hasChains() ? n : 0)) {
+    int64_t tile = state->tile[step];
+    bool isTile = tile >= 0 && tile < walkedTiles; // `verify` reports other values
+    state->first[step] = isTile ? state->firstOwn[begin + tile] : 0;
+    state->last[step] = isTile ? state->lastOwn[begin + tile] : 0;
   }
-  if (failed(state->turn.evaluate({item.kv, state->q.data(), qTiles, kvTiles, schedule.width,
+  if (problem.hasChains() &&
+      failed(state->turn.evaluate({item.tile, state->tile.data(), qTiles, kvTiles, schedule.width,
                                    state->first.data(), state->last.data(), offset},
                                   n, {state->place.data()})))
     return failure();
   auto narrow = [](int64_t value) { return llvm::isInt<32>(value) ? int32_t(value) : -1; };
   for (int64_t step : llvm::seq(n))
-    row[step] = {/*head=*/0, narrow(begin + state->q[step]), narrow(state->place[step])};
+    row[step] = {/*head=*/0, narrow(begin + state->tile[step]), narrow(state->place[step])};
   return success();
 }
 

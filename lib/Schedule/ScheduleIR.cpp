@@ -24,7 +24,8 @@ static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
   }
   return ProblemAttr::get(context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv),
                           toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads,
-                          problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv));
+                          problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv),
+                          problem.own);
 }
 
 static DenseIntElementsAttr toElements(ArrayRef<int32_t> values, int64_t columns,
@@ -38,12 +39,11 @@ static TableAttr toTableAttr(const Table &table, OpBuilder &builder) {
   std::vector<int32_t> items, visits;
   items.reserve(table.items.size() * 6);
   for (const Item &item : table.items)
-    llvm::append_range(items,
-                       std::initializer_list<int32_t>{item.worker, item.sequence, item.kvHead,
-                                                      item.part, item.kv, item.partTurn});
+    llvm::append_range(items, std::initializer_list<int32_t>{item.worker, item.sequence, item.head,
+                                                             item.part, item.tile, item.partTurn});
   visits.reserve(table.visits.size() * 3);
   for (const Visit &visit : table.visits)
-    llvm::append_range(visits, std::initializer_list<int32_t>{visit.head, visit.q, visit.turn});
+    llvm::append_range(visits, std::initializer_list<int32_t>{visit.head, visit.tile, visit.turn});
   return TableAttr::get(builder.getContext(), toElements(items, 6, builder),
                         toElements(visits, 3, builder));
 }
@@ -54,7 +54,7 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
   Attribute order;
   if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
     order = FormulasAttr::get(context, formulas->item, formulas->worker, formulas->visit,
-                              formulas->turn);
+                              formulas->turn, schedule.problem.own);
   else
     order = toTableAttr(std::get<Table>(schedule.order()), builder);
   const Cost &cost = schedule.cost;
@@ -92,8 +92,8 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
     const Item &item = table.items.back();
     if (failed(verifyItemRange(header, item, table.items.size() - 1, emitError)))
       return failure();
-    int64_t numTasks =
-        header.cut().numTasks(item.part, header.problem.activeQ(item.sequence, item.kv).size());
+    int64_t numTasks = header.cut().numTasks(
+        item.part, header.problem.activeWalked(item.sequence, item.tile).size());
     table.begin.push_back(table.begin.back() + numTasks);
   }
   if (int64_t(visits.size()) != table.begin.back() * 3)

@@ -215,6 +215,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.mask = toMask(items.getMask());
   problem.headDim = q.getDimSize(3);
   problem.headDimV = v.getDimSize(3);
+  problem.own = items.getSide();
 
   FailureOr<int64_t> kvHeads =
       resolve("kv-heads", k.isDynamicDim(1) ? v.getDimSize(1) : k.getDimSize(1), sizes.kvHeads,

@@ -82,9 +82,9 @@ namespace {
 /// Builds the tiled form of one attention backward before it.
 class Tiler {
 public:
-  Tiler(AttentionBwdOp op, TileShape tiles, int64_t columns, int64_t columnsV)
+  Tiler(AttentionBwdOp op, TileShape tiles, int64_t columns, int64_t columnsV, GradientSplit split)
       : op(op), b(op.getLoc(), op), tiling(op.getTilingAttr()), qRows(tiles.q), kvRows(tiles.kv),
-        columns(columns), columnsV(columnsV) {}
+        columns(columns), columnsV(columnsV), split(split) {}
 
   void run() {
     Value scale = op.getScale();
@@ -101,12 +101,10 @@ public:
                              op.getSequencesAttr());
     if (op.getSoftcapAttr())
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
-    Value dqSum = allocateSums(b, op.getDq(), {columns});
-    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    linalg::FillOp::create(b, zero, dqSum);
-    buildItems(scale, delta, dqSum);
-    ConvertOp::create(b, dqSum, op.getDq(), scale);
-    memref::DeallocOp::create(b, dqSum);
+    if (split == GradientSplit::DQ)
+      buildSplit(scale, delta);
+    else
+      buildWhole(scale, delta);
     if (!op.getDelta())
       memref::DeallocOp::create(b, delta);
     op.erase();
@@ -123,9 +121,24 @@ private:
     return arith::ConstantOp::create(b, type, b.getZeroAttr(type));
   }
 
-  void buildItems(Value scale, Value delta, Value dqSum) {
-    Value dkZero = zeros(single({kvRows, columns}));
-    Value dvZero = columnsV == columns ? dkZero : zeros(single({kvRows, columnsV}));
+  /// Items that own kv tiles, and add their contributions to sums of dQ.
+  void buildWhole(Value scale, Value delta) {
+    Value dqSum = allocateSums(b, op.getDq(), {columns});
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    linalg::FillOp::create(b, zero, dqSum);
+    buildKvItems(scale, delta, dqSum);
+    ConvertOp::create(b, dqSum, op.getDq(), scale);
+    memref::DeallocOp::create(b, dqSum);
+  }
+
+  /// Items that own kv tiles for dK and dV, then items that own q tiles for dQ.
+  void buildSplit(Value scale, Value delta) {
+    buildKvItems(scale, delta, /*dqSum=*/Value());
+    tiling = {}; // no kernel has items that own q tiles
+    buildQItems(scale, delta);
+  }
+
+  ItemsOp createItems(TensorSide own) {
     // A size that one operand's type states holds for all.
     SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
                                op.getO() ? op.getO() : op.getDelta()};
@@ -135,46 +148,97 @@ private:
     Value overK = withStatedSizes(b, op.getK(), perKv, {0, 1, 2});
     auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
                                  TilesAttr::get(b.getContext(), qRows, kvRows), op.getMask(),
-                                 op.getLevel(), op.getSequencesAttr());
+                                 op.getLevel(), op.getSequencesAttr(), own);
     items.setTilingAttr(tiling);
+    return items;
+  }
+
+  /// dqSum is null where dQ is apart.
+  void buildKvItems(Value scale, Value delta, Value dqSum) {
+    Value dkZero = zeros(single({kvRows, columns}));
+    Value dvZero = columnsV == columns ? dkZero : zeros(single({kvRows, columnsV}));
+    ItemsOp items = createItems(TensorSide::KV);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&items.getBody().front());
-    Value sequence = items.getSequence(), head = items.getKvHead(), tile = items.getKvTile();
+    Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
     Value k = LoadOp::create(b, half(kvRows, columns), op.getK(), sequence, head, tile);
     Value v = LoadOp::create(b, half(kvRows, columnsV), op.getV(), sequence, head, tile);
-    auto walk = WalkOp::create(b, /*scheduled=*/false, ValueRange{dkZero, dvZero});
+    auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{dkZero, dvZero});
     StoreOp::create(b, walk.getResult(0), op.getDk(), sequence, head, tile, scale);
     StoreOp::create(b, walk.getResult(1), op.getDv(), sequence, head, tile, /*scale=*/Value());
     b.setInsertionPointToEnd(&walk.getBody().front());
-    buildTask(items, walk, k, v, scale, delta, dqSum);
+    QTiles mine = loadQ(sequence, walk.getHead(), walk.getTile(), delta);
+    ScoreTiles scores = buildScores({sequence, tile, walk.getTile()}, k, v, mine, scale,
+                                    /*roundsP=*/true);
+    Value dv =
+        product("dv", scores.p, false, mine.dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
+    Value dk =
+        product("dk", scores.ds, false, mine.q, false, {kvRows, columns}, walk.getCarried()[0]);
+    if (dqSum) {
+      Value dq = product("dq", scores.ds, true, k, false, {qRows, columns});
+      ReduceOp::create(b, dq, dqSum, sequence, walk.getHead(), walk.getTile());
+    }
+    YieldOp::create(b, ValueRange{dk, dv});
   }
 
-  void buildTask(ItemsOp items, WalkOp walk, Value k, Value v, Value scale, Value delta,
-                 Value dqSum) {
-    Value sequence = items.getSequence(), head = walk.getHead(), tile = walk.getQTile();
+  void buildQItems(Value scale, Value delta) {
+    Value dqZero = zeros(single({qRows, columns}));
+    ItemsOp items = createItems(TensorSide::Q);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&items.getBody().front());
+    Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
+    QTiles mine = loadQ(sequence, head, tile, delta);
+    auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{dqZero});
+    StoreOp::create(b, walk.getResult(0), op.getDq(), sequence, head, tile, scale);
+    b.setInsertionPointToEnd(&walk.getBody().front());
+    auto load = [&](int64_t columns, Value source) -> Value {
+      return LoadOp::create(b, half(kvRows, columns), source, sequence, walk.getHead(),
+                            walk.getTile());
+    };
+    Value k = load(columns, op.getK()), v = load(columnsV, op.getV());
+    ScoreTiles scores = buildScores({sequence, walk.getTile(), tile}, k, v, mine, scale,
+                                    /*roundsP=*/false);
+    Value dq = product("dq", scores.ds, true, k, false, {qRows, columns}, walk.getCarried()[0]);
+    YieldOp::create(b, ValueRange{dq});
+  }
+
+  /// What a task needs of a q tile.
+  struct QTiles {
+    Value q, dOut, lse, delta;
+  };
+  QTiles loadQ(Value sequence, Value head, Value tile, Value delta) {
     auto load = [&](Type type, Value source) -> Value {
       return LoadOp::create(b, type, source, sequence, head, tile);
     };
     Value q = load(half(qRows, columns), op.getQ());
     Value dOut = load(half(qRows, columnsV), op.getDOut());
     Value lse = load(single({qRows}), op.getLse());
-    Value rowDelta = load(single({qRows}), delta);
+    return {q, dOut, lse, load(single({qRows}), delta)};
+  }
 
-    Value s = product("s", k, false, q, true, {kvRows, qRows});
+  /// Which task it is.
+  struct Place {
+    Value sequence, kvTile, qTile;
+  };
+  /// P, rounded, or null; and dS.
+  struct ScoreTiles {
+    Value p, ds;
+  };
+  ScoreTiles buildScores(Place at, Value k, Value v, const QTiles &mine, Value scale,
+                         bool roundsP) {
+    Value s = product("s", k, false, mine.q, true, {kvRows, qRows});
     IntegerAttr stage;
     if (cap)
       s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, stage);
-    Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, lse, sequence, items.getKvTile(),
-                                    tile, cap ? cap : scale, stage);
-    Value factor = RoundOp::create(b, half(kvRows, qRows), p);
-    Value dp = product("dp", v, false, dOut, true, {kvRows, qRows});
+    Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, mine.lse, at.sequence, at.kvTile,
+                                    at.qTile, cap ? cap : scale, stage);
+    Value factor;
+    if (roundsP)
+      factor = RoundOp::create(b, half(kvRows, qRows), p);
+    Value dp = product("dp", v, false, mine.dOut, true, {kvRows, qRows});
     Value damped = cap ? Value(DampOp::create(b, p.getType(), p, s, stage)) : p;
-    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, rowDelta, stage);
-    Value dv = product("dv", factor, false, dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
-    Value dk = product("dk", ds, false, q, false, {kvRows, columns}, walk.getCarried()[0]);
-    Value dq = product("dq", ds, true, k, false, {qRows, columns});
-    ReduceOp::create(b, dq, dqSum, sequence, head, tile);
-    YieldOp::create(b, ValueRange{dk, dv});
+    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, mine.delta, stage);
+    return {factor, ds};
   }
 
   Value product(StringRef name, Value lhs, bool transposeLhs, Value rhs, bool transposeRhs,
@@ -188,7 +252,8 @@ private:
   ImplicitLocOpBuilder b;
   TilingAttr tiling;                        ///< null where tiles are for no kernel
   int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
-  Value cap;                                ///< null if scores are not capped
+  GradientSplit split;
+  Value cap; ///< null if scores are not capped
 };
 
 struct Tile : public dash::impl::TileBase<Tile> {
@@ -227,7 +292,7 @@ private:
         failed(op.getMask().verifyTiles(tiles.q, tiles.kv, emitError)) ||
         failed(verifyWidths(op, columns)) || failed(setRoles(op, widthOfTiles)))
       return failure();
-    Tiler(op, tiles, widthOfTiles(op.getHeadDim()), widthOfTiles(op.getHeadDimV())).run();
+    Tiler(op, tiles, widthOfTiles(op.getHeadDim()), widthOfTiles(op.getHeadDimV()), split).run();
     return success();
   }
 };

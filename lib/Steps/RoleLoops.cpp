@@ -173,8 +173,8 @@ private:
     Type type = b.getIndexType();
     item = ReadItemOp::create(b, type, type, type, type, b.getI64Type(), type, type, place);
     mapping.map(items.getSequence(), item.getSequence());
-    mapping.map(items.getKvHead(), item.getKvHead());
-    mapping.map(items.getKvTile(), item.getKvTile());
+    mapping.map(items.getHead(), item.getKvHead());
+    mapping.map(items.getTile(), item.getKvTile());
   }
 
   Value numSteps() { return arith::MulIOp::create(b, item.getVisits(), item.getRounds()); }
@@ -185,7 +185,7 @@ private:
     auto read = ReadVisitOp::create(b, type, type, type, type, item.getFirstVisit(), visit,
                                     item.getFirstHead(), round);
     mapping.map(walk.getHead(), read.getHead());
-    mapping.map(walk.getQTile(), read.getQTile());
+    mapping.map(walk.getTile(), read.getQTile());
     mapping.map(walk.getTurn(), read.getTurn());
     for (Operation &op : walk.getBody().front().without_terminator()) {
       clone(op, use);

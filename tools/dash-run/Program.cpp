@@ -164,11 +164,13 @@ static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
   return tensor;
 }
 
+static bool hasTiles(ModuleOp module) {
+  bool found = false;
+  module.walk([&](Operation *op) { found |= isa<ItemsOp, AttentionBwdOp>(op); });
+  return found;
+}
+
 static LogicalResult lowerToLoops(ModuleOp module, bool contributions) {
-  bool hasTiles = false;
-  module.walk([&](Operation *op) { hasTiles |= isa<ItemsOp, AttentionBwdOp>(op); });
-  if (!hasTiles)
-    return success();
   PassManager manager(module.getContext());
   LowerToLoopsOptions options;
   options.contributions = contributions;
@@ -322,6 +324,22 @@ static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readSource(MLIRContext &co
   return text;
 }
 
+/// The problem of a function. Where dQ has items of its own, there are two, which differ in nothing
+/// but tiles and the side that items own. Null where there is none, or several others.
+static ProblemAttr problemOf(func::FuncOp function) {
+  auto several = function->getAttrOfType<ArrayAttr>(problemAttr);
+  if (!several)
+    return function->getAttrOfType<ProblemAttr>(problemAttr);
+  auto first = several.empty() ? ProblemAttr() : dyn_cast<ProblemAttr>(several[0]);
+  auto second = several.size() == 2 ? dyn_cast<ProblemAttr>(several[1]) : ProblemAttr();
+  if (!first || !second || first.getOwn() == second.getOwn())
+    return {};
+  auto asFirst = ProblemAttr::get(first.getContext(), first.getTiles(), second.getMask(),
+                                  second.getHeads(), second.getKvHeads(), second.getHeadDim(),
+                                  second.getHeadDimV(), second.getSequences(), first.getOwn());
+  return asFirst == first ? first : ProblemAttr();
+}
+
 FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, StringRef name,
                                          bool contributions) {
   Program program;
@@ -331,13 +349,16 @@ FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, S
     return failure();
   sources.AddNewSourceBuffer(std::move(*text), SMLoc());
   program.module = parseSourceFile<ModuleOp>(sources, &context);
-  if (!program.module || failed(lowerToLoops(*program.module, contributions)))
+  if (!program.module)
+    return failure();
+  bool isLowered = !hasTiles(*program.module);
+  if (!isLowered && failed(lowerToLoops(*program.module, contributions)))
     return failure();
   FailureOr<func::FuncOp> found = findFunction(*program.module, name);
   if (failed(found))
     return failure();
   func::FuncOp function = *found;
-  auto problem = function->getAttrOfType<ProblemAttr>(problemAttr);
+  ProblemAttr problem = problemOf(function);
   if (!problem)
     return function.emitError() << "expected one scheduled problem in @" << function.getName()
                                 << ", found "
@@ -358,6 +379,8 @@ FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, S
     hasContributions |= tensor->isContributions();
     program.arguments.push_back(std::move(*tensor));
   }
+  if (contributions && !hasContributions && !isLowered)
+    return function.emitError() << "has no contributions to dump: it sums nothing across items";
   if (contributions && !hasContributions)
     return function.emitError() << "has been lowered without contributions; use "
                                    "--dash-lower-to-loops=contributions=true";

@@ -79,11 +79,17 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
   }];
 }
 
+/// The side that items own, in the text where it is q.
+def DefaultOwn : EnumParameter<TensorSide> {
+  let defaultValue = "::mlir::dash::TensorSide::KV";
+}
+
 def ProblemAttr : Dash_Attr<"Problem", "problem"> {
   let summary = "What a schedule was made and verified for";
   let description = [{
-    Everything that decides which tasks exist, and the head dims, which determine the sizes of the
-    tiles' sums.
+    Everything that decides which tasks exist and which item has them, and the head dims, which
+    determine the sizes of the tiles' sums. Items own kv tiles and walk q tiles; with `own = q` they
+    own q tiles and walk kv tiles (`#dash<own …>`). The text leaves `own = kv` out.
 
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
     the tiles and the sequences (see `#dash.blocks`), whose lengths are stated.
@@ -101,7 +107,8 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     AttrParameter<"int64_t", "key and value heads">:$kv_heads,
     AttrParameter<"int64_t", "head dim of Q and K">:$head_dim,
     AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
-    AttrParameter<"::mlir::dash::SequencesAttr", "rows of each sequence">:$sequences);
+    AttrParameter<"::mlir::dash::SequencesAttr", "rows of each sequence">:$sequences,
+    DefaultOwn:$own);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -190,7 +197,8 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
   let summary = "An order as piecewise quasi-affine functions";
   let description = [{
     Four functions that together give every task its worker, its position and its turn for any
-    problem size. `//` is `floordiv`; divisors and factors may be symbols.
+    problem size; three if items own q tiles, because then nothing is summed across items. `//` is
+    `floordiv`; divisors and factors may be symbols.
 
     | member | sizes it may use | gives |
     |---|---|---|
@@ -215,6 +223,10 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
     `kv` in `visit`, kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. All heads of a
     part are walked one after the other, in the same order.
 
+    If items own q tiles, `item(i)` gives (group, q tile, unit) with groups of (sequence, query
+    head), the third function is `visit(q, step)`, the kv tile of q at step, with the first and last
+    active kv tiles, and there is no `turn`.
+
     **Preconditions**: every case except the last has a condition, the last has none; each value has
     as many results as its member; constant divisors are positive; no expression is a tree of more
     than 16384 nodes, because MLIR walks trees even if parts are shared.
@@ -229,18 +241,22 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
       turn(kv, q) = if q ge kv and kv eq 3 then q - kv else kv - first
     >
     ```
+    Of items that own q tiles: `#dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i),
+    worker(unit) = unit mod workers, visit(q, step) = step + first>`.
 
     **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a meaning
     in 'turn', choose another name`; `'worker' divides by 0, a constant that is not positive`; `an
     expression of 'visit' may have at most 16384 terms and operations once names are replaced by
     what they stand for, got 16385`. From C++ only: `every case of 'turn' but the last needs a
     condition, and the last may have none`; `every map and set of 'visit' must have no dims and 8
-    symbols, and every map 1 results`.
+    symbols, and every map 1 results`; `'turn' is of items that own kv tiles: nothing is summed across
+    those that own q tiles`.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::dash::FormulaPiece", "issue order">:$item,
                         ArrayRefParameter<"::mlir::dash::FormulaPiece", "unit to worker">:$worker,
                         ArrayRefParameter<"::mlir::dash::FormulaPiece", "visit order">:$visit,
-                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "chains">:$turn);
+                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "chains; none without them">:$turn,
+                        DefaultOwn:$own);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -255,7 +271,8 @@ def TableAttr : Dash_Attr<"Table", "table"> {
     `items` has a row for each item in issue order: (worker, sequence, kv head, part, kv tile, part
     turn), where part turn is the item's position in the chain of its dK and dV. `visits` has a row
     for each task: (head, q tile, turn). The rows of all items follow each other in issue order, and
-    each item has as many rows as the mask leaves tasks.
+    each item has as many rows as the mask leaves tasks. If items own q tiles, they have a query head
+    and a q tile, visits have a kv head and a kv tile, and all turns are 0.
 
     The tables are dense elements, so `--mlir-elide-elementsattrs-if-larger` shortens them in print.
     Its output can be read again, but no op accepts it.

@@ -48,6 +48,33 @@ def DeterminismLevelAttr : EnumAttr<DashDialect, DeterminismLevel, "level"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+/// Query heads and query rows.
+def SideQ : I32EnumAttrCase<"Q", 0, "q">;
+/// Kv heads, and key and value rows.
+def SideKV : I32EnumAttrCase<"KV", 1, "kv">;
+
+def TensorSide : I32EnumAttr<"TensorSide", "whose heads and rows a tensor has, or an item owns",
+    [SideQ, SideKV]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def TensorSideAttr : EnumAttr<DashDialect, TensorSide, "own"> {
+  let summary = "Which side an item owns, and which its walks go along";
+  let description = [{
+    | | an item has | its walks go along | what it can finish by itself | what is summed across items |
+    |---|---|---|---|---|
+    | `kv` | a kv tile of a kv head | q tiles of the head's group | dK, dV | dQ |
+    | `q` | a q tile of a query head | kv tiles of its kv head | dQ | nothing |
+
+    **Example**: `#dash<own q>`; on an op `own(q) walk(kv)`, and nothing for `kv`.
+
+    **Errors**: `expected the side that items own (q or kv), got 'o'`; `items that own q walk kv, got
+    'q'`.
+  }];
+  let assemblyFormat = "$value";
+}
+
 /// Loads tiles into channels.
 def RoleProducer : I32EnumAttrCase<"Producer", 0, "producer">;
 /// Multiplies tiles that it receives, and computes with the results.

@@ -19,6 +19,10 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     item walks its q tiles, and the turn at which each contribution to a dQ tile is added. The order
     is given by formulas, which serve any size, or by tables, which serve the problem's sizes only.
 
+    If items own q tiles (`own = q` of the problem), an item walks its kv tiles, and nothing is
+    summed across items. There are no chains and no turns, so nothing waits, one resident worker is
+    enough, and the bits depend on no worker.
+
     `kind` names the builder, for messages. `unordered` leaves the order of adds to the hardware:
     all turns are 0, and the bits may differ even from run to run. `workers` is the number of lists.
     `width` is the number of workers that visit orders and chains were made for: it equals
@@ -42,6 +46,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
       kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
+    - If items own q tiles there is one part, adds are not `unordered` and nothing is kept apart,
+      because there are no adds; `min_workers` is 1. Formulas own what the problem owns.
     - `kind` is UTF-8, because reports and manifests are.
 
     **Postconditions**: none; the op computes nothing.
@@ -71,6 +77,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `expected what is kept apart (none, parts or all), got 'some'`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
+    - `items that own q tiles sum nothing across items, so they are in 1 part, got 2`; in the same
+      words `so adds cannot be unordered` and `so nothing can be kept apart, got 'all'`
+    - `formulas are of items that own q, but the problem's own kv`
     - `sequences may have at most 2147483647 rows, got 2147483648`
     - `table 'visits' may have at most 67108864 rows, got 1000000000`
     - `table 'items' must have a row for each of the problem's 4 items, got 3`
@@ -108,6 +117,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
 
     /// Whether adds wait for turns.
     bool isOrdered() { return !getUnordered(); }
+    /// Whether something is summed across items.
+    bool hasChains() { return getProblem().getOwn() == TensorSide::KV; }
 
     /// The order in one of its two forms; null for the other.
     FormulasAttr getFormulas() { return dyn_cast<FormulasAttr>(getOrder()); }
@@ -123,12 +134,14 @@ def ItemsOp : Dash_Op<"items", [
   let summary = "A loop over the items of a tiled problem";
   let description = [{
     Runs its body once for each item (sequence, kv head, kv tile, part) of the problem that `over`,
-    `tiles`, `mask` and `sequences` describe. There are two phases:
+    `tiles`, `mask` and `sequences` describe. With `own(q) walk(kv)` an item is (sequence, query head, q
+    tile), and its walks go along kv tiles. There are two phases:
 
     - `unscheduled`: bodies run in any order, with one part for each kv head; the body has arguments
       (sequence, kv head, kv tile).
     - `order(@name)`: workers run the items that the `dash.schedule` gives them, in its order; the
-      body has a fourth argument, the item's turn in the chain of its dK and dV over the parts.
+      body has a fourth argument, the item's turn in the chain of its dK and dV over the parts. Items
+      that own q tiles have no such turn: their body has three arguments in both phases.
 
     `over(%q, %k, %v)` only gives the sizes: batch, heads, q rows and head dim from q, kv heads and
     kv rows from k, head dim from v. A kv tile without a task is an item too: its walks are empty,
@@ -141,6 +154,7 @@ def ItemsOp : Dash_Op<"items", [
     **Preconditions**
     - Over memrefs of rank 4 of one element type, whose sizes fit if static; heads are a multiple of
       kv heads.
+    - With `own(q)`: no add inside, neither `dash.reduce` nor `dash.ordered_reduce`.
     - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns; adds are
       `dash.ordered_reduce`, or all `dash.reduce` if the schedule is `unordered`.
     - Not inside another `dash.items`.
@@ -163,8 +177,27 @@ def ItemsOp : Dash_Op<"items", [
     }
     ```
 
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @own_q(%q: !T, %k: !T, %v: !T, %dq: !T) {
+      %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+      dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %head, %qi) {
+        %sum = dash.walk (%kv_head, %kv) init(%sum0 = %zero) : tensor<64x128xf32> {
+          %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+          dash.yield %sum0 : tensor<64x128xf32>
+        }
+        dash.store %sum, %dq[%seq, %head, %qi] : tensor<64x128xf32> -> !T
+      }
+      return
+    }
+    ```
+
     **Errors**
     - `unscheduled takes 3 block arguments (sequence, kv head, kv tile), got 4`
+    - `of items that own q tiles takes 3 block arguments (sequence, head, q tile), got 4`
+    - `has items that own q tiles, but schedule '@order' was made for items that own kv tiles`
+    - `expected the side that items own (q or kv), got 'o'`; `items that own q walk kv, got 'q'`
     - `scheduled takes 4 block arguments (sequence, kv head, kv tile, turn), got 3`
     - `block argument 1 must be of type 'index', got 'i32'`
     - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`
@@ -181,6 +214,7 @@ def ItemsOp : Dash_Op<"items", [
   }];
   let arguments = (ins
     Arg<OptionalAttr<FlatSymbolRefAttr>, "the order; unscheduled if absent">:$order,
+    Arg<OptionalAttr<TensorSideAttr>, "the side that an item owns; kv if absent">:$own,
     Arg<HalfMemRef, "queries, for the sizes">:$q,
     Arg<HalfMemRef, "keys, for the sizes">:$k,
     Arg<HalfMemRef, "values, for the sizes">:$v,
@@ -195,9 +229,10 @@ def ItemsOp : Dash_Op<"items", [
     // Makes the body's block with its arguments; scheduled iff `order` is not null.
     OpBuilder<(ins "FlatSymbolRefAttr":$order, "Value":$q, "Value":$k, "Value":$v,
                    "TilesAttr":$tiles, "MaskAttr":$mask, "DeterminismLevel":$level,
-                   CArg<"SequencesAttr", "{}">:$sequences)>];
+                   CArg<"SequencesAttr", "{}">:$sequences,
+                   CArg<"TensorSide", "TensorSide::KV">:$own)>];
   let assemblyFormat = [{
-    custom<Phase>($order) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
+    custom<Phase>($order, $own) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
     `\n` ` ` ` ` ` ` ` ` `tiles` `(` $tiles `)` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
     (`sequences` `(` $sequences^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)?
@@ -206,11 +241,18 @@ def ItemsOp : Dash_Op<"items", [
   let extraClassDeclaration = [{
     bool isScheduled() { return getOrderAttr() != nullptr; }
 
+    /// The side that an item owns; its walks go along the other.
+    TensorSide getSide() { return getOwn().value_or(TensorSide::KV); }
+    bool ownsQ() { return getSide() == TensorSide::Q; }
+    /// Whether items and walks are given turns.
+    bool givesTurns() { return isScheduled() && !ownsQ(); }
+
     BlockArgument getSequence() { return getBody().getArgument(0); }
-    BlockArgument getKvHead() { return getBody().getArgument(1); }
-    BlockArgument getKvTile() { return getBody().getArgument(2); }
-    /// The item's turn in the chain of its dK and dV; null if unscheduled.
-    BlockArgument getTurn() { return isScheduled() ? getBody().getArgument(3) : BlockArgument(); }
+    /// The head and the tile that the item owns: of keys and values, or of queries.
+    BlockArgument getHead() { return getBody().getArgument(1); }
+    BlockArgument getTile() { return getBody().getArgument(2); }
+    /// The item's turn in the chain of its dK and dV; null where it has none.
+    BlockArgument getTurn() { return givesTurns() ? getBody().getArgument(3) : BlockArgument(); }
   }];
   let hasVerifier = 1;
 }
@@ -225,6 +267,7 @@ def WalkOp : Dash_Op<"walk", [
     other, and carries values from each to the next: `x(n+1) = yield of body(x(n))`, x(0) = init.
     Results are the values after the last task; the init values if there is none. In scheduled items
     the body's third argument is the turn of the task's contribution in the chain of its q tile.
+    In items that own q tiles the body runs for each (kv head, kv tile), and is given no turn.
 
     With `stages(n)` the walk is a software pipeline. An iteration of the loop issues the ops in
     textual order, each for its own step: an op of stage s for the step before that of an op of
@@ -254,7 +297,8 @@ def WalkOp : Dash_Op<"walk", [
 
     **Errors**
     - `in unscheduled 'dash.items' takes 2 indices (head, q tile) and 1 carried values, got 4 block
-      arguments`
+      arguments`; `in 'dash.items' that own q tiles takes 2 indices (kv head, kv tile) and 0 carried
+      values, got 3 block arguments`
     - `block argument 2 must have type 'tensor<64x128xf32>', got 'tensor<64x64xf32>'`
     - `needs 2 results, one for each init value, got 1`
     - `result 0 must have the type of its init value, 'tensor<64x128xf32>', got ...`
@@ -271,10 +315,10 @@ def WalkOp : Dash_Op<"walk", [
   let builders = [
     // Makes the body's block with its arguments. Without inits the body ends in an empty
     // dash.yield; with inits the caller adds the dash.yield.
-    OpBuilder<(ins "bool":$scheduled, "ValueRange":$inits)>];
+    OpBuilder<(ins "bool":$hasTurn, "ValueRange":$inits)>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// Indices (head, q tile[, turn]) come first among the body's arguments.
+    /// Indices (head, walked tile[, turn]) come first among the body's arguments.
     unsigned getNumIndices() {
       unsigned arguments = getBody().getNumArguments(), carried = getInits().size();
       return arguments - std::min(arguments, carried);
@@ -282,8 +326,9 @@ def WalkOp : Dash_Op<"walk", [
     bool hasTurn() { return getNumIndices() == 3; }
 
     BlockArgument getHead() { return getBody().getArgument(0); }
-    BlockArgument getQTile() { return getBody().getArgument(1); }
-    /// The turn of the task's contribution to dQ; null in unscheduled items.
+    /// The tile of the side that the item does not own.
+    BlockArgument getTile() { return getBody().getArgument(1); }
+    /// The turn of the task's contribution to dQ; null where nothing has turns.
     BlockArgument getTurn() { return hasTurn() ? getBody().getArgument(2) : BlockArgument(); }
     Block::BlockArgListType getCarried() {
       return getBody().getArguments().drop_front(getNumIndices());
@@ -359,6 +404,8 @@ def ReduceOp : Dash_Op<"reduce", [SumAccessOp, InsideItems]> {
     - `tile must have as many columns as the head dim of the memref, 128, got 64`
     - `adds in no order, but schedule '@order' of kind 'shift' orders every add: use
       'dash.ordered_reduce'`
+    - `adds across items, but items that own q tiles finish their sums: carry it through the walk and
+      use 'dash.store'`
   }];
   let arguments = (ins
     Arg<SumTile, "the contribution">:$value,

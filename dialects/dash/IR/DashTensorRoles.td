@@ -8,7 +8,7 @@
 #ifndef DASH_IR_DASHTENSORROLES_TD
 #define DASH_IR_DASHTENSORROLES_TD
 
-include "dash/IR/DashDialect.td"
+include "dash/IR/DashEnums.td"
 include "dash/IR/DashMasks.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -18,9 +18,6 @@ class Dash_Words<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
-
-def TensorSide : Dash_Words<"TensorSide", "whose heads and rows a tensor has", [
-  I32EnumAttrCase<"Q", 0, "q">, I32EnumAttrCase<"KV", 1, "kv">]>;
 
 def TensorAccess : Dash_Words<"TensorAccess", "how kernels access a tensor", [
   I32EnumAttrCase<"Read", 0, "read">, I32EnumAttrCase<"Write", 1, "write">,

@@ -105,8 +105,8 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse programs that kernels do not cover, before any change";
   let description = [{
     Refuses, at the op in question, each scheduled problem that kernels do not cover. They cover:
-    bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64, 96 or 128
-    columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has
+    items that own kv tiles; bf16 and f16; head dims of q and v that are multiples of 8 up to 128,
+    in tiles of 64, 96 or 128 columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has
     turns; batches of equal sequences, and lists with one part and without bitmaps; one problem for
     each function; every tensor an argument, with its last dimension contiguous; delta, unless it is
     an argument in place of o, and the sums of dQ, and with parts of dK and dV, in memory that the

@@ -5,11 +5,12 @@
 // formulas; the launcher does if it is a table:
 //  - a header of 8 words;
 //  - lists: workers + 1 words, worker w has the items lists[w] … lists[w + 1] - 1;
-//  - items: records of 8 words, list after list: sequence, kv head, kv tile, first head (absolute),
-//    first visit, visits per round, rounds, part turn. Step s of an item is visit
-//    s % (visits per round), on head first head + the visit's + s / (visits per round);
-//  - visits: records of 4 words: head (added to the first), q tile, turn, 1 if the turn is the
-//    last.
+//  - items: records of 8 words, list after list: sequence, the head and the tile that it owns, the
+//    first head that it walks (absolute), first visit, visits per round, rounds, part turn. Step s
+//    of an item is visit s % (visits per round), on head first head + the visit's + s / (visits per
+//    round);
+//  - visits: records of 4 words: head (added to the first), walked tile, turn, 1 if the turn is the
+//    last. Without chains the last two are 0.
 //
 // For a list of sequences with different lengths, two parts stand between the header and the lists:
 //  - sequences: records of 12 words, one more than there are sequences (OrderSequence). Ranges of q
@@ -25,19 +26,19 @@
 
 namespace mlir::dash {
 
-/// A row of the items of a table: all tasks of one (sequence, kv head, part, kv tile), done by one
-/// worker.
+/// A row of the items of a table: all tasks of one (sequence, head, part, tile) of the side that
+/// items own, done by one worker.
 struct Item {
-  int32_t worker = 0, sequence = 0, kvHead = 0, part = 0, kv = 0;
+  int32_t worker = 0, sequence = 0, head = 0, part = 0, tile = 0;
   int32_t partTurn = 0; ///< its position in the chain of its dK and dV over the parts
 };
 
-/// A row of the visits of a table: one task of an item, and its turn in the chain of dQ tile
-/// (sequence of the item, head, q).
+/// A row of the visits of a table: one task of an item, at a head and a tile of the walked side, and
+/// its turn in the chain of dQ tile (sequence of the item, head, tile); 0 if there are no chains.
 struct Visit {
-  int32_t head = 0, q = 0, turn = 0;
+  int32_t head = 0, tile = 0, turn = 0;
   bool operator==(const Visit &other) const {
-    return head == other.head && q == other.q && turn == other.turn;
+    return head == other.head && tile == other.tile && turn == other.turn;
   }
 };
 

@@ -13,7 +13,7 @@ namespace mlir::dash {
 /// query heads in the group, a part is a run of heads. With more parts, a multiple of the heads, a
 /// part is one head and a run of q tiles: the tile's active q tiles, ascending, are cut into runs
 /// whose lengths differ by at most one. The cut depends only on the sequence, the mask and the
-/// number of parts.
+/// number of parts. An item that owns a q tile walks one kv head, in one part.
 class PartCut {
 public:
   /// Whether a group can be cut into this many parts.
@@ -25,14 +25,20 @@ public:
   PartCut(int64_t groupSize, int64_t parts)
       : groupSize(groupSize), numHeads(std::max<int64_t>(groupSize / parts, 1)),
         numRuns(std::max<int64_t>(parts / groupSize, 1)) {}
-  PartCut(const Problem &problem, int64_t parts) : PartCut(problem.groupSize(), parts) {}
+  PartCut(const Problem &problem, int64_t parts) : PartCut(problem.groupSize(), parts) {
+    if (!problem.ownsQ())
+      return;
+    ownsQ = true;
+    numHeads = numRuns = 1;
+  }
 
   int64_t heads() const { return numHeads; } ///< of a part
   int64_t runs() const { return numRuns; }   ///< of q tiles
   bool hasRuns() const { return numRuns > 1; }
 
-  int64_t firstHead(int64_t kvHead, int64_t part) const {
-    return kvHead * groupSize + part / numRuns * numHeads;
+  /// The first head that an item of head `head` walks.
+  int64_t firstHead(int64_t head, int64_t part) const {
+    return ownsQ ? head / groupSize : head * groupSize + part / numRuns * numHeads;
   }
   /// The indices of a part's tiles among the `numTiles` active q tiles of a head.
   TileRange places(int64_t part, int64_t numTiles) const {
@@ -59,6 +65,7 @@ public:
 
 private:
   int64_t groupSize, numHeads, numRuns;
+  bool ownsQ = false;
 };
 
 } // namespace mlir::dash

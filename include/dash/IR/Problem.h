@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace mlir::dash {
@@ -104,14 +105,15 @@ struct SequenceLengths {
   bool operator==(const SequenceLengths &other) const { return q == other.q && kv == other.kv; }
 };
 
-/// What is computed, and in which tiles. Heads are absolute; tiles count from their sequence's
-/// start.
+/// What is computed, in which tiles, and which of them an item owns. Heads are absolute; tiles count
+/// from their sequence's start.
 struct Problem {
   TileShape tiles;
   Mask mask;
   int64_t heads = 1, kvHeads = 1;
   int64_t headDim = 128, headDimV = 128;
   std::vector<SequenceLengths> sequences;
+  TensorSide own = TensorSide::KV; ///< an item is a tile of it, and walks tiles of the other
 
   /// The mask's band over tiles and elements, without its rules.
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
@@ -129,6 +131,31 @@ struct Problem {
   TileSet activeQ(int64_t sequence, int64_t kv) const;
   /// The kv tiles that have a column that a row of q tile `q` sees.
   TileSet activeKv(int64_t sequence, int64_t q) const;
+
+  bool ownsQ() const { return own == TensorSide::Q; }
+  /// Whether something is summed across items: dQ, if items own kv tiles.
+  bool hasChains() const { return !ownsQ(); }
+  /// How messages call the tiles and heads of either side: "kv tile", "kv head", "head".
+  std::string ownTile() const { return (stringifyTensorSide(own) + " tile").str(); }
+  std::string walkedTile() const { return (stringifyTensorSide(otherSide(own)) + " tile").str(); }
+  StringRef ownHead() const { return ownsQ() ? "head" : "kv head"; }
+  StringRef walkedHead() const { return ownsQ() ? "kv head" : "head"; }
+  int64_t ownHeads() const { return ownsQ() ? heads : kvHeads; }
+  int64_t walkedHeads() const { return ownsQ() ? kvHeads : heads; }
+  int64_t numOwnTiles(int64_t sequence) const {
+    return ownsQ() ? numQTiles(sequence) : numKvTiles(sequence);
+  }
+  int64_t numWalkedTiles(int64_t sequence) const {
+    return ownsQ() ? numKvTiles(sequence) : numQTiles(sequence);
+  }
+  /// The tiles that an item of tile `tile` walks, in one head.
+  TileSet activeWalked(int64_t sequence, int64_t tile) const {
+    return ownsQ() ? activeKv(sequence, tile) : activeQ(sequence, tile);
+  }
+  /// The tiles whose items walk tile `tile`.
+  TileSet activeOwn(int64_t sequence, int64_t tile) const {
+    return ownsQ() ? activeQ(sequence, tile) : activeKv(sequence, tile);
+  }
 
   /// The number of (kv, q) pairs that the mask leaves active in one head of `sequence`.
   int64_t numTasksPerHead(int64_t sequence) const;

@@ -60,6 +60,8 @@ std::string describeKernelHeadDims();
 int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
 /// Fails, naming the tile, if a tile has other columns than kernels have for its tensor.
 LogicalResult verifyWidths(ItemsOp items);
+/// Fails, stating what runs them, if items own q tiles: no kernel does.
+LogicalResult verifyOwnsKv(ItemsOp items);
 /// Fails, stating what to run, if the order is not proven.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);
 

@@ -25,7 +25,9 @@ struct LineInputs {
   explicit LineInputs(MLIRContext *context);
   Piecewise formula(AffineExpr value) const;
 
-  AffineExpr kv, position; ///< for `visit`, the step is the position; for `turn`, the q tile is
+  /// `own` is the item's tile: kv, or q if items own q tiles. For `visit`, the step is the position;
+  /// for `turn`, the walked tile is.
+  AffineExpr own, kv, position;
   AffineExpr qTiles, kvTiles, width, first, last, offset;
 };
 
@@ -41,6 +43,11 @@ Piecewise dealBackAndForth(MLIRContext *context);
 /// The widest mask with formulas that hides no more than this one: its first columns beside a
 /// window if there is no other rule, else its band.
 Mask maskOfFormulas(const Mask &mask);
+
+/// Item i is q tile i mod qTiles of group i / qTiles, and a unit by itself.
+Piecewise itemsOfQInOrder(MLIRContext *context);
+/// The kv tile at a step of a walk upward from a q tile: that of the turn in `turnByTile`.
+Piecewise tileAtStep(const Problem &problem, const LineInputs &in);
 
 /// The turn of a kv tile in a chain that holds tiles in ascending order.
 Piecewise turnByTile(const Problem &problem, const LineInputs &in);

@@ -12,8 +12,8 @@ namespace mlir::dash {
 struct ScheduleKind {
   StringRef name;    ///< as `kind=` spells it
   StringRef summary; ///< one sentence, for error messages and reports
-  /// Makes the order. Serves every problem that `header` can state, or fails with the reason and a
-  /// note on what would work. The caller verifies the result.
+  /// Makes the order. Serves every problem that `header` can state and whose side it serves, or
+  /// fails with the reason and a note on what would work. The caller verifies the result.
   FailureOr<Order> (*build)(const ScheduleHeader &header, MLIRContext *context,
                             EmitError emitError);
   /// One sentence for --dash-explain: how well the kind suits a mask. May be null.
@@ -23,10 +23,22 @@ struct ScheduleKind {
   bool isSearched = false;
   /// Its orders are not deterministic: they are neither chosen nor recommended unless requested.
   bool isUnordered = false;
+  /// The summary where items own q tiles. A kind without one refuses them.
+  StringRef summaryOfQ = {};
+  /// It serves items that own kv tiles.
+  bool servesKv = true;
+
+  bool serves(TensorSide own) const {
+    return own == TensorSide::Q ? !summaryOfQ.empty() : servesKv;
+  }
+  StringRef summaryOf(TensorSide own) const { return own == TensorSide::Q ? summaryOfQ : summary; }
 };
 
 /// All kinds, by name.
 ArrayRef<const ScheduleKind *> scheduleKinds();
+
+/// The names of those that serve items that own `own`, as a message lists them.
+std::string namesOfKinds(TensorSide own);
 
 /// The kind called `name`, or null.
 const ScheduleKind *findScheduleKind(StringRef name);

@@ -17,6 +17,9 @@ namespace mlir::dash {
 /// How an order is written into the IR.
 enum class OrderForm { Formulas, Table };
 
+/// Which gradients have items of their own: none, or dQ, whose items then own q tiles.
+enum class GradientSplit { None, DQ };
+
 /// The format of a report.
 enum class ReportFormat { Table, Json, Svg, Trace };
 
@@ -42,6 +45,7 @@ inline auto apartWords() {
 } // namespace mlir::dash
 
 DASH_WORD_OPTION(mlir::dash::OrderForm)
+DASH_WORD_OPTION(mlir::dash::GradientSplit)
 DASH_WORD_OPTION(mlir::dash::ReportFormat)
 DASH_WORD_OPTION(mlir::dash::LevelChoice)
 DASH_WORD_OPTION(mlir::dash::ApartChoice)

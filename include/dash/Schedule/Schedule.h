@@ -72,9 +72,18 @@ struct ScheduleHeader {
   bool choosesApart = false;
 
   bool isOrdered() const { return !unordered; }
+  /// Whether contributions have turns: something is summed across items, in an order.
+  bool hasTurns() const { return problem.hasChains() && isOrdered(); }
   /// Whether a contribution to dQ, or a part's to dK and dV, waits for the turn before it.
-  bool tasksWait() const { return isOrdered() && apart != Apart::All; }
-  bool partsWait() const { return isOrdered() && apart == Apart::None; }
+  bool tasksWait() const { return hasTurns() && apart != Apart::All; }
+  bool partsWait() const { return hasTurns() && apart == Apart::None; }
+  /// The prices that a run pays: without chains no task has a reduction.
+  Cost paidCost() const {
+    Cost paid = cost;
+    if (!problem.hasChains())
+      paid.reduce = paid.latency = paid.piece = paid.convert = paid.gather = 0;
+    return paid;
+  }
   /// Precondition: the group can be cut into this many parts.
   PartCut cut() const { return PartCut(problem, parts); }
 };
@@ -100,10 +109,21 @@ public:
   const Order &order() const { return orderStorage; }
   bool isTable() const { return std::holds_alternative<Table>(orderStorage); }
 
-  int64_t firstHead(const Item &item) const { return cut().firstHead(item.kvHead, item.part); }
+  int64_t firstHead(const Item &item) const { return cut().firstHead(item.head, item.part); }
   /// The number of tasks that the mask leaves to an item.
   int64_t numTasks(const Item &item) const {
-    return cut().numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
+    return cut().numTasks(item.part, problem.activeWalked(item.sequence, item.tile).size());
+  }
+
+  /// The query head, kv tile and q tile of a task, whichever its item owns.
+  int32_t headOf(const Item &item, const Visit &visit) const {
+    return problem.ownsQ() ? item.head : visit.head;
+  }
+  int32_t kvTileOf(const Item &item, const Visit &visit) const {
+    return problem.ownsQ() ? visit.tile : item.tile;
+  }
+  int32_t qTileOf(const Item &item, const Visit &visit) const {
+    return problem.ownsQ() ? item.tile : visit.tile;
   }
 
 private:

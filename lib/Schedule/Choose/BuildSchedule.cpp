@@ -14,9 +14,10 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
     return failure();
   const ScheduleKind *kind = findScheduleKind(header.kind);
   bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
-  if (asFormulas || !looksAtSizes)
+  if (asFormulas || !looksAtSizes || !header.problem.hasChains())
     header.parts = std::max<int64_t>(header.parts, 1);
-  header.choosesApart &= !asFormulas && !(kind && kind->isUnordered); // the choice depends on sizes
+  header.choosesApart &= header.problem.hasChains() && !asFormulas &&
+                         !(kind && kind->isUnordered); // the choice depends on sizes
   if (header.parts == 0 || header.choosesApart)
     return buildBest(std::move(header), context, emitError);
   return buildOfKind(std::move(header), asFormulas, context, emitError);

@@ -7,7 +7,6 @@
 #include "dash/Schedule/OrderWithin.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/ADT/StringExtras.h"
 #include <limits>
 
 using namespace mlir;
@@ -21,7 +20,7 @@ LogicalResult dash::forEachFixedKind(
   if (header.cut().hasRuns() && !header.problem.mask.isFull())
     return success(); // no kind serves it
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || kind->isUnordered)
+    if (kind->isSearched || kind->isUnordered || !kind->serves(header.problem.own))
       continue;
     FailureOr<Order> order = kind->build(header, context, emitError);
     if (failed(order))
@@ -141,7 +140,8 @@ FailureOr<ProvenOrder> dash::buildOfKind(ScheduleHeader header, bool asFormulas,
   if (failed(verifyApart(header, emitError)))
     return failure();
   if (header.kind == autoKind) {
-    if (asFormulas || isTooLargeToSearch(header)) {
+    // Nothing waits without chains, so there is nothing to search for.
+    if (asFormulas || !header.problem.hasChains() || isTooLargeToSearch(header)) {
       FailureOr<const ScheduleKind *> fixed =
           chooseFixedKind(header, asFormulas, context, emitError);
       if (failed(fixed))
@@ -160,10 +160,14 @@ FailureOr<ProvenOrder> dash::buildOfKind(ScheduleHeader header, bool asFormulas,
     }
   }
   if (!kind) {
-    auto names = llvm::map_range(scheduleKinds(), [](auto *kind) { return kind->name; });
     return emitError() << "unknown schedule '" << header.kind << "', expected one of "
-                       << llvm::join(names, ", ") << ", auto or file";
+                       << namesOfKinds(header.problem.own)
+                       << (header.problem.ownsQ() ? " or auto" : ", auto or file");
   }
+  if (!kind->serves(header.problem.own))
+    return emitError() << "schedule '" << kind->name << "' serves no items that own "
+                       << header.problem.ownTile() << "s: take " << namesOfKinds(header.problem.own)
+                       << " or auto";
   header.kind = kind->name.str();
   header.unordered = kind->isUnordered;
   FailureOr<Order> order = kind->build(header, context, emitError);

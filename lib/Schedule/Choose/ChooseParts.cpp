@@ -47,6 +47,8 @@ SmallVector<int64_t> dash::partsToTry(const ScheduleHeader &header) {
   const Problem &problem = header.problem;
   int64_t group = problem.groupSize();
   SmallVector<int64_t> parts;
+  if (!problem.hasChains())
+    return {1};
   for (int64_t part : llvm::seq_inclusive<int64_t>(1, group))
     if (group % part == 0)
       parts.push_back(part);
@@ -63,6 +65,9 @@ SmallVector<int64_t> dash::partsToTry(const ScheduleHeader &header) {
 
 LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError emitError) {
   int64_t group = problem.groupSize(), qTiles = mostQTiles(problem);
+  if (!problem.hasChains() && parts != 1)
+    return emitError() << "items that own " << problem.ownTile()
+                       << "s sum nothing across items, so they are in 1 part, got " << parts;
   if (!PartCut::isPossible(group, parts))
     return emitError() << "parts must divide the " << group
                        << " query heads of a kv head or be a multiple of them, got " << parts;

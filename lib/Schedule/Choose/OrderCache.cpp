@@ -52,6 +52,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
   line("heads", problem.heads, problem.kvHeads, request.parts);
   line("apart", stringifyApart(request.apart));
   line("head dims", problem.headDim, problem.headDimV);
+  if (problem.ownsQ()) // of others nothing is said, as before there were these
+    line("own", stringifyTensorSide(problem.own));
   line("sequences", problem.numSequences());
   for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
     for (end = begin + 1;

@@ -7,6 +7,10 @@ using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult dash::verifyApart(const ScheduleHeader &header, EmitError emitError) {
+  if (header.apart != Apart::None && !header.problem.hasChains())
+    return emitError() << "apart=" << stringifyApart(header.apart)
+                       << " keeps what is summed across items, and items that own "
+                       << header.problem.ownTile() << "s sum nothing: take apart=none";
   if (header.apart != Apart::None && header.unordered)
     return emitError() << "kind '" << header.kind
                        << "' adds in no order, so a contribution has no turn to be kept apart by: "

@@ -54,16 +54,16 @@ private:
       Item item;
       item.worker = entry.worker;
       item.sequence = entry.sequence;
-      item.kvHead = entry.kvHead;
+      item.head = entry.kvHead;
       item.part = item.partTurn = entry.part;
-      item.kv = entry.kv;
+      item.tile = entry.kv;
       for (auto [head, q] : entry.visit) {
         if (failed(check("items", index, "head", head, problem.heads)) ||
             failed(check("items", index, "q tile", q, problem.numQTiles(item.sequence))))
           return failure();
-        auto key = std::pair(chains(item.sequence, head, q), int64_t(item.kv));
+        auto key = std::pair(chains(item.sequence, head, q), int64_t(item.tile));
         if (!visitOf.try_emplace(key, table.visits.size(), item.part).second)
-          return error("items", index) << "kv tile " << item.kv << " and q tile " << q
+          return error("items", index) << "kv tile " << item.tile << " and q tile " << q
                                        << " of head " << head << " meet more than once";
         table.visits.push_back({int32_t(head), int32_t(q), /*turn=*/-1});
       }
@@ -94,8 +94,8 @@ private:
       for (int64_t v = table.begin[index]; v < table.begin[index + 1]; ++v)
         if (table.visits[v].turn < 0)
           return error("items", index)
-                 << "q tile " << table.visits[v].q << " of head " << table.visits[v].head
-                 << " is visited, but kv tile " << item.kv << " is not in its chain";
+                 << "q tile " << table.visits[v].tile << " of head " << table.visits[v].head
+                 << " is visited, but kv tile " << item.tile << " is not in its chain";
     return success();
   }
 
@@ -126,8 +126,8 @@ private:
         return failure();
       Item tile;
       tile.sequence = entry.sequence;
-      tile.kvHead = entry.kvHead;
-      tile.kv = entry.kv;
+      tile.head = entry.kvHead;
+      tile.tile = entry.kv;
       SmallVector<int32_t, 2> &turn = turns[kvTiles(tile)];
       if (!turn.empty())
         return error("partChains", index) << "this kv tile has another chain before";
@@ -143,8 +143,8 @@ private:
     for (Item &item : table.items) {
       const auto &turn = turns[kvTiles(item)];
       if (turn.empty())
-        return emitError() << place << ".partChains: kv tile " << item.kv << " of kv head "
-                           << item.kvHead << ", sequence " << item.sequence << " has none";
+        return emitError() << place << ".partChains: kv tile " << item.tile << " of kv head "
+                           << item.head << ", sequence " << item.sequence << " has none";
       item.partTurn = turn[item.part];
     }
     return success();
@@ -156,7 +156,7 @@ private:
   std::string place;
   EmitError emitError;
   ChainIds chains;
-  KvTileIds kvTiles;
+  OwnTileIds kvTiles;
   Table table;
   /// A visit and its part, by (chain, kv); looked up only.
   llvm::DenseMap<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> visitOf;

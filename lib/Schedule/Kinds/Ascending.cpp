@@ -14,9 +14,18 @@
 using namespace mlir;
 using namespace mlir::dash;
 
+/// Items that own q tiles walk kv tiles first to last.
+static WideOrder orderOfQ(const Problem &problem, const LineInputs &in, MLIRContext *context) {
+  return {maskOfFormulas(problem.mask),
+          {itemsOfQInOrder(context), dealInTurn(context), tileAtStep(problem, in), /*turn=*/{}},
+          /*step=*/in.formula(in.position)};
+}
+
 static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
                               EmitError emitError) {
   LineInputs in(context);
+  if (header.problem.ownsQ())
+    return orderWithin(header, orderOfQ(header.problem, in, context), emitError);
   AffineExpr q = in.position;
   WideOrder wide{maskOfFormulas(header.problem.mask),
                  {itemsInOrder(context), dealInTurn(context), in.formula(in.first + in.position),
@@ -31,6 +40,11 @@ static StringRef purpose(const Mask &) {
 
 namespace mlir::dash::kinds {
 extern const ScheduleKind Ascending = {
-    "ascending", "q tiles first to last, chains by kv tile; what unscheduled code does", build,
-    purpose};
+    "ascending",
+    "q tiles first to last, chains by kv tile; what unscheduled code does",
+    build,
+    purpose,
+    /*isSearched=*/false,
+    /*isUnordered=*/false,
+    /*summaryOfQ=*/"kv tiles first to last, items in turn; what unscheduled code does"};
 } // namespace mlir::dash::kinds

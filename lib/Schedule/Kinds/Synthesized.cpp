@@ -55,7 +55,7 @@ static Table inTimeOrder(const Schedule &schedule) {
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> turns;
   for (auto [time, index] : ends) {
     Item &item = table.items[index];
-    item.partTurn = turns[{item.sequence, item.kvHead, item.kv}]++;
+    item.partTurn = turns[{item.sequence, item.head, item.tile}]++;
   }
   Table sorted;
   for (auto [time, index] : starts) {
@@ -75,7 +75,7 @@ static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvH
     PlannedItem planned;
     planned.item = item;
     planned.item.sequence = sequence;
-    planned.item.kvHead += kvHead;
+    planned.item.head += kvHead;
     planned.group = group;
     planned.visits = order.visitsOf(index);
     planned.firstHead = kvHead * groupSize;

@@ -23,10 +23,10 @@ namespace {
 class Clock {
 public:
   Clock(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell)
-      : schedule(schedule), cost(schedule.cost), tell(tell),
+      : schedule(schedule), cost(schedule.paidCost()), tell(tell),
         pieces(numPieces(schedule.problem, schedule.parts, cost)), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()),
-        partChains(pieces > 0 ? KvTileIds(schedule.problem).size() : 0) {}
+        partChains(pieces > 0 ? OwnTileIds(schedule.problem).size() : 0) {}
 
   LogicalResult enterItem(int64_t, ArrayRef<Visit>) { return success(); }
   void leaveItem(int64_t index, int64_t item, int64_t kvTile) {
@@ -41,7 +41,7 @@ public:
     task.item = item;
     task.chain = chains.size() + kvTile;
     task.step = worker.step++;
-    task.visit = {/*head=*/-1, /*q=*/-1, schedule.items()[item].partTurn};
+    task.visit = {/*head=*/-1, /*tile=*/-1, schedule.items()[item].partTurn};
     task.computeStart = task.computeEnd = worker.time.computeEnd;
     task.reduceStart = times.start;
     task.reduceEnd = times.end;
@@ -85,7 +85,7 @@ private:
   };
 
   const Schedule &schedule;
-  const Cost &cost;
+  Cost cost; ///< that its tasks pay
   llvm::function_ref<void(const TimedTask &)> tell;
   int64_t pieces;
   std::vector<Worker> workers;
@@ -121,7 +121,7 @@ public:
         pairs(schedule.problem.numSequences() * schedule.problem.heads, {infinity, 0}) {}
 
   void add(const TimedTask &task) {
-    if (task.isPart)
+    if (task.isPart || !schedule.problem.hasChains())
       return;
     int64_t sequence = schedule.items()[task.item].sequence;
     Span &span = pairs[sequence * schedule.problem.heads + task.visit.head];
@@ -237,7 +237,7 @@ RunFigures dash::predictFigures(const Schedule &schedule) {
 
 double dash::lowerBound(const Schedule &schedule) {
   const Problem &problem = schedule.problem;
-  const Cost &cost = schedule.cost;
+  Cost cost = schedule.paidCost();
   double bound =
       leastMakespan({problem, schedule.parts, schedule.workers, schedule.maxDqBytes, cost});
   if (!schedule.tasksWait())
@@ -246,8 +246,8 @@ double dash::lowerBound(const Schedule &schedule) {
   for (int64_t s : llvm::seq(problem.numSequences())) {
     if (s > 0 && problem.sequences[s] == problem.sequences[s - 1])
       continue;
-    for (int64_t q : llvm::seq(problem.numQTiles(s)))
-      longestChain = std::max(longestChain, problem.activeKv(s, q).size());
+    for (int64_t tile : llvm::seq(problem.numWalkedTiles(s)))
+      longestChain = std::max(longestChain, problem.activeOwn(s, tile).size());
   }
   if (longestChain > 0)
     bound = std::max(bound, cost.boundary + cost.compute + longestChain * cost.reduce);

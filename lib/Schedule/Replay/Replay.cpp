@@ -11,26 +11,26 @@ ChainIds::ChainIds(const Problem &problem) {
   int64_t size = 0;
   for (int64_t s = 0; s < problem.numSequences(); ++s) {
     base.push_back(size);
-    qTiles.push_back(problem.numQTiles(s));
-    size += problem.heads * qTiles.back();
+    tiles.push_back(problem.numWalkedTiles(s));
+    size += problem.walkedHeads() * tiles.back();
   }
   base.push_back(size);
 }
 
-KvTileIds::KvTileIds(const Problem &problem) {
+OwnTileIds::OwnTileIds(const Problem &problem) {
   int64_t size = 0;
   for (int64_t s = 0; s < problem.numSequences(); ++s) {
     base.push_back(size);
-    kvTiles.push_back(problem.numKvTiles(s));
-    size += problem.kvHeads * kvTiles.back();
+    tiles.push_back(problem.numOwnTiles(s));
+    size += problem.ownHeads() * tiles.back();
   }
   base.push_back(size);
 }
 
 ReplayState::ReplayState(const Schedule &schedule)
-    : schedule(schedule), reader(schedule), chains(schedule.problem), kvTiles(schedule.problem),
+    : schedule(schedule), reader(schedule), chains(schedule.problem), ownTiles(schedule.problem),
       listBegin(schedule.workers + 1), workers(schedule.workers),
-      turns(chains.size() + (schedule.parts > 1 ? kvTiles.size() : 0)) {
+      turns(chains.size() + (schedule.parts > 1 ? ownTiles.size() : 0)) {
   // A counting sort by worker keeps the issue order within each list.
   for (const Item &item : schedule.items())
     ++listBegin[item.worker + 1];

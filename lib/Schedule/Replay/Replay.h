@@ -14,36 +14,36 @@
 
 namespace mlir::dash {
 
-/// Numbers the dQ tiles of a problem.
+/// Numbers the tiles that a problem's items walk: where there are chains, the dQ tiles.
 class ChainIds {
 public:
   explicit ChainIds(const Problem &problem);
-  int64_t operator()(int64_t sequence, int64_t head, int64_t q) const {
-    return of(sequence)(head, q);
+  int64_t operator()(int64_t sequence, int64_t head, int64_t tile) const {
+    return of(sequence)(head, tile);
   }
   /// The tiles of one sequence.
   struct OfSequence {
-    int64_t base, qTiles;
-    int64_t operator()(int64_t head, int64_t q) const { return base + head * qTiles + q; }
+    int64_t base, tiles;
+    int64_t operator()(int64_t head, int64_t tile) const { return base + head * tiles + tile; }
   };
-  OfSequence of(int64_t sequence) const { return {base[sequence], qTiles[sequence]}; }
+  OfSequence of(int64_t sequence) const { return {base[sequence], tiles[sequence]}; }
   int64_t size() const { return base.back(); }
 
 private:
-  std::vector<int64_t> base, qTiles;
+  std::vector<int64_t> base, tiles;
 };
 
-/// Numbers the dK and dV tiles of a problem.
-class KvTileIds {
+/// Numbers the tiles that a problem's items own: where there are chains, the dK and dV tiles.
+class OwnTileIds {
 public:
-  explicit KvTileIds(const Problem &problem);
+  explicit OwnTileIds(const Problem &problem);
   int64_t operator()(const Item &item) const {
-    return base[item.sequence] + item.kvHead * kvTiles[item.sequence] + item.kv;
+    return base[item.sequence] + item.head * tiles[item.sequence] + item.tile;
   }
   int64_t size() const { return base.back(); }
 
 private:
-  std::vector<int64_t> base, kvTiles;
+  std::vector<int64_t> base, tiles;
 };
 
 /// The progress of a replay.
@@ -67,7 +67,9 @@ public:
   };
   Position position(int64_t worker) const;
   int64_t nextTurn(int64_t chain) const { return turns[chain].next; }
-  int64_t nextPartTurn(const Item &item) const { return turns[chains.size() + kvTiles(item)].next; }
+  int64_t nextPartTurn(const Item &item) const {
+    return turns[chains.size() + ownTiles(item)].next;
+  }
   const ChainIds &chainIds() const { return chains; }
 
 protected:
@@ -84,7 +86,7 @@ protected:
   const Schedule &schedule;
   VisitReader reader;
   ChainIds chains;
-  KvTileIds kvTiles;
+  OwnTileIds ownTiles;
   std::vector<int64_t> listBegin;
   std::vector<int32_t> listItems;
   std::vector<Worker> workers;
@@ -105,7 +107,7 @@ protected:
 template <typename Visitor> class Replay : public ReplayState {
 public:
   Replay(const Schedule &schedule, Visitor &visitor)
-      : ReplayState(schedule), visitor(visitor), isOrdered(schedule.isOrdered()) {}
+      : ReplayState(schedule), visitor(visitor), hasTurns(schedule.hasTurns()) {}
 
   enum class Outcome { Ran, Refused, Unreadable, TurnTaken };
   /// Starts one more worker, and runs it and every started worker that waits for it as far as they
@@ -144,7 +146,7 @@ private:
       int64_t position = worker.visitPosition, numVisits = worker.visits.size();
       for (; position < numVisits; ++position) {
         const Visit &visit = visits[position];
-        int64_t chain = chainOf(visit.head, visit.q);
+        int64_t chain = chainOf(visit.head, visit.tile);
         Turns &at = turns[chain];
         if (!tryTurn(at, chain, visit.turn, index, outcome)) {
           worker.visitPosition = position;
@@ -156,7 +158,7 @@ private:
       }
       worker.visitPosition = position;
       if (schedule.parts > 1) {
-        int64_t chain = chains.size() + kvTiles(item);
+        int64_t chain = chains.size() + ownTiles(item);
         Turns &at = turns[chain];
         if (!tryTurn(at, chain, item.partTurn, index, outcome))
           return outcome;
@@ -173,7 +175,7 @@ private:
 
   /// Takes a turn, or puts the worker to sleep until it comes.
   bool tryTurn(Turns &at, int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
-    if (!isOrdered || at.next == turn)
+    if (!hasTurns || at.next == turn)
       return true;
     bool isTaken = at.next > turn || !asleep.insert(chain, turn, worker);
     ++at.numAsleep;
@@ -193,7 +195,7 @@ private:
   }
 
   Visitor &visitor;
-  bool isOrdered; ///< without order, every turn has always come
+  bool hasTurns; ///< without order, every turn has always come
 };
 
 } // namespace mlir::dash

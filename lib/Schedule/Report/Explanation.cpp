@@ -44,7 +44,8 @@ public:
     writeKind();
     writeWorkers();
     writeTime();
-    writeMemory();
+    if (schedule.problem.hasChains())
+      writeMemory();
     writeParts();
     writeApart();
     writeLevel();
@@ -91,8 +92,8 @@ private:
       row("kind") << schedule.kind << ": made elsewhere; no builder is known for it\n";
       return;
     }
-    row("kind") << kind->name << ": " << kind->summary << "\n";
-    if (kind->purpose)
+    row("kind") << kind->name << ": " << kind->summaryOf(schedule.problem.own) << "\n";
+    if (kind->purpose && !schedule.problem.ownsQ())
       row("why") << kind->purpose(schedule.problem.mask) << "\n";
   }
 
@@ -130,12 +131,18 @@ private:
   }
 
   void writeApart() {
-    if (kind && schedule.isOrdered())
+    if (kind && schedule.hasTurns())
       rows("apart", explainApart(schedule, canSearch(), context, loc));
   }
 
   void writeLevel() {
     llvm::raw_ostream &line = row("level");
+    if (!schedule.problem.hasChains()) {
+      line << stringifyDeterminismLevel(schedule.level)
+           << "; nothing is summed across items that own " << schedule.problem.ownTile()
+           << "s, so the order keeps level " << stringifyDeterminismLevel(facts.keeps) << "\n";
+      return;
+    }
     if (!schedule.isOrdered()) {
       line << "none: adds come in any order, so the bits may differ from run to run\n";
       return;
@@ -168,7 +175,7 @@ private:
 
   /// States what kind=auto takes, and why.
   void writeChoice() {
-    if (!schedule.isOrdered())
+    if (!schedule.hasTurns())
       return;
     if (canSearch())
       return rows("auto", explainChoice(schedule, figures.makespan, context, loc));
@@ -194,7 +201,8 @@ private:
         result.push_back({request, *makespan + roundingTime(header) - roundingTime(schedule)});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || other->isUnordered || (other->isSearched && !canSearch()))
+      if (other == kind || other->isUnordered || !other->serves(schedule.problem.own) ||
+          (other->isSearched && !canSearch()))
         continue;
       ScheduleHeader header = schedule;
       header.kind = other->name.str();
@@ -234,7 +242,8 @@ private:
       isFirst = false;
     }
     for (const ScheduleKind *searched : scheduleKinds())
-      if (searched->isSearched && searched != kind && !canSearch())
+      if (searched->isSearched && searched != kind && searched->serves(schedule.problem.own) &&
+          !canSearch())
         os << "; kind=" << searched->name << " searches for one";
     os << "\n";
     writeSlower(all);

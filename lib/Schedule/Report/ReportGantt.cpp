@@ -113,12 +113,14 @@ private:
     if (task.isPart)
       return llvm::formatv("sequence {0}, kv head {1}, kv tile {2}: sums of part {3}, turn {4}; "
                            "added {5:f2} to {6:f2}",
-                           item.sequence, item.kvHead, item.kv, item.part, task.visit.turn,
+                           item.sequence, item.head, item.tile, item.part, task.visit.turn,
                            task.reduceStart, task.reduceEnd);
     return llvm::formatv("sequence {0}, head {1}, (kv, q) = ({2}, {3}), turn {4}; compute "
                          "{5:f2} to {6:f2}, reduction {7:f2} to {8:f2}",
-                         item.sequence, task.visit.head, item.kv, task.visit.q, task.visit.turn,
-                         task.computeStart, task.computeEnd, task.reduceStart, task.reduceEnd);
+                         item.sequence, schedule.headOf(item, task.visit),
+                         schedule.kvTileOf(item, task.visit), schedule.qTileOf(item, task.visit),
+                         task.visit.turn, task.computeStart, task.computeEnd, task.reduceStart,
+                         task.reduceEnd);
   }
 
   void drawWorker(const Timeline &timeline, int64_t worker) {

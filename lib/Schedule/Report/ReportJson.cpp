@@ -38,7 +38,7 @@ struct ChainTable {
     SmallVector<Visit, 0> storage;
     for (auto [index, item] : llvm::enumerate(schedule.items()))
       for (const Visit &visit : *reader.read(index, storage))
-        items[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn] = index;
+        items[begin[chains(item.sequence, visit.head, visit.tile)] + visit.turn] = index;
   }
   ArrayRef<int32_t> operator[](int64_t chain) const {
     return ArrayRef(items).slice(begin[chain], begin[chain + 1] - begin[chain]);
@@ -70,6 +70,10 @@ private:
     json.attribute("kind", schedule.kind);
     json.attribute("level", stringifyDeterminismLevel(schedule.level));
     json.attribute("deterministic", schedule.isOrdered());
+    if (problem.ownsQ()) {
+      json.attribute("own", stringifyTensorSide(problem.own));
+      json.attribute("keeps", stringifyDeterminismLevel(entry.facts.keeps));
+    }
     json.attribute("forWorkers", schedule.width);
     line("mask", [&](json::OStream &out) { writeMask(out, problem.mask); });
     line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });
@@ -122,14 +126,19 @@ private:
           out.object([&] {
             out.attribute("worker", item.worker);
             out.attribute("sequence", item.sequence);
-            out.attribute("kvHead", item.kvHead);
-            out.attribute("part", item.part);
-            out.attribute("kv", item.kv);
+            if (schedule.problem.ownsQ()) {
+              out.attribute("head", item.head);
+              out.attribute("q", item.tile);
+            } else {
+              out.attribute("kvHead", item.head);
+              out.attribute("part", item.part);
+              out.attribute("kv", item.tile);
+            }
             out.attributeArray("visit", [&] {
               for (const Visit &visit : visits)
                 out.array([&] {
                   out.value(visit.head);
-                  out.value(visit.q);
+                  out.value(visit.tile);
                 });
             });
           });
@@ -139,7 +148,7 @@ private:
   }
 
   void writeChains(const Schedule &schedule) {
-    if (!schedule.isOrdered())
+    if (!schedule.hasTurns())
       return json.attributeArray("chains", [] {});
     const Problem &problem = schedule.problem;
     ChainTable chains(schedule);
@@ -156,7 +165,7 @@ private:
                 out.attributeArray("order", [&] {
                   for (int32_t index : chains[chain++])
                     out.array([&] {
-                      out.value(schedule.items()[index].kv);
+                      out.value(schedule.items()[index].tile);
                       out.value(schedule.items()[index].part);
                     });
                 });
@@ -166,10 +175,10 @@ private:
   }
 
   void writePartChains(const Schedule &schedule) {
-    if (!schedule.isOrdered())
+    if (!schedule.hasTurns())
       return json.attributeArray("partChains", [] {});
     const Problem &problem = schedule.problem;
-    KvTileIds kvTiles(problem);
+    OwnTileIds kvTiles(problem);
     std::vector<int32_t> partAtTurn(kvTiles.size() * schedule.parts);
     for (const Item &item : schedule.items())
       partAtTurn[kvTiles(item) * schedule.parts + item.partTurn] = item.part;

@@ -20,6 +20,13 @@ static std::string counted(int64_t count, StringRef noun) {
 /// Rounds for reading; the exact numbers are in the JSON report.
 static std::string rounded(double value) { return llvm::formatv("{0:f1}", value); }
 
+static void writeCostOfSums(llvm::raw_ostream &os, const Schedule &schedule) {
+  if (schedule.parts > 1 || schedule.problem.groupSize() > 1)
+    for (auto [name, value] : pricesOfParts(schedule.cost))
+      os << ", " << name << " " << toDecimal(value);
+  os << ", " << counted(schedule.cost.buffers, "dQ buffer");
+}
+
 static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   const Schedule &schedule = entry.schedule;
   const Problem &problem = schedule.problem;
@@ -40,16 +47,21 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   os << ", made for " << counted(schedule.width, "worker") << ", "
      << counted(schedule.parts, "part") << ", " << (schedule.isTable() ? "a table" : "formulas")
      << "\n";
+  if (problem.ownsQ())
+    row("items")
+        << "own q tiles and walk kv tiles; nothing is summed across them, so the order keeps "
+           "level "
+        << stringifyDeterminismLevel(entry.facts.keeps) << "\n";
   row("workers") << schedule.workers << ", at least " << entry.facts.minWorkers
                  << " resident; items may " << (entry.facts.dynamicIssue ? "" : "not ")
                  << "be handed out at run time\n";
-  row("cost") << "compute " << toDecimal(cost.compute) << ", reduce " << toDecimal(cost.reduce)
-              << ", latency " << toDecimal(cost.latency) << ", boundary "
-              << toDecimal(cost.boundary) << ", ";
-  if (schedule.parts > 1 || schedule.problem.groupSize() > 1)
-    for (auto [name, value] : pricesOfParts(cost))
-      os << name << " " << toDecimal(value) << ", ";
-  os << counted(cost.buffers, "dQ buffer") << "\n";
+  row("cost") << "compute " << toDecimal(cost.compute) << ", ";
+  if (problem.hasChains())
+    os << "reduce " << toDecimal(cost.reduce) << ", latency " << toDecimal(cost.latency) << ", ";
+  os << "boundary " << toDecimal(cost.boundary);
+  if (problem.hasChains())
+    writeCostOfSums(os, schedule);
+  os << "\n";
   row("makespan") << rounded(entry.makespan) << ", lower bound " << rounded(entry.lowerBound);
   if (entry.lowerBound > 0)
     os << llvm::formatv(": {0:f3} of it", entry.makespan / entry.lowerBound);
@@ -79,8 +91,9 @@ struct Columns {
         if (problem.numSequences() > 1)
           cell += llvm::formatv("s{0} ", item.sequence);
         if (problem.heads > 1)
-          cell += llvm::formatv("h{0} ", visit.head);
-        cell += llvm::formatv("{0},{1}", item.kv, visit.q);
+          cell += llvm::formatv("h{0} ", schedule.headOf(item, visit));
+        cell +=
+            llvm::formatv("{0},{1}", schedule.kvTileOf(item, visit), schedule.qTileOf(item, visit));
         column.push_back(std::move(cell));
       }
     }

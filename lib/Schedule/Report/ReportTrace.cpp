@@ -59,6 +59,8 @@ private:
     event("M", 0, "process_name", llvm::formatv("\"args\":{{\"name\":{0}}", title));
     for (int64_t worker : llvm::seq(schedule.workers))
       for (auto [lane, name] : {std::pair(Compute, "compute"), {Reduce, "reduce"}}) {
+        if (lane == Reduce && !schedule.problem.hasChains())
+          continue;
         int64_t id = thread(worker, lane);
         event("M", id, "thread_name",
               llvm::formatv("\"args\":{{\"name\":\"w{0} {1}\"}", worker, name));
@@ -79,10 +81,10 @@ private:
   std::string nameOf(const TimedTask &task) const {
     const Item &item = schedule.items()[task.item];
     if (task.isPart)
-      return llvm::formatv("s{0} kv h{1} {2} part {3}", item.sequence, item.kvHead, item.kv,
+      return llvm::formatv("s{0} kv h{1} {2} part {3}", item.sequence, item.head, item.tile,
                            item.part);
-    return llvm::formatv("s{0} h{1} {2},{3}", item.sequence, task.visit.head, item.kv,
-                         task.visit.q);
+    return llvm::formatv("s{0} h{1} {2},{3}", item.sequence, schedule.headOf(item, task.visit),
+                         schedule.kvTileOf(item, task.visit), schedule.qTileOf(item, task.visit));
   }
   std::string argumentsOf(const TimedTask &task) const {
     const Item &item = schedule.items()[task.item];
@@ -90,11 +92,12 @@ private:
       return llvm::formatv(
           "\"worker\":{0},\"item\":{1},\"sequence\":{2},\"kvHead\":{3},\"part\":{4},"
           "\"kv\":{5},\"turn\":{6}",
-          task.worker, task.item, item.sequence, item.kvHead, item.part, item.kv, task.visit.turn);
+          task.worker, task.item, item.sequence, item.head, item.part, item.tile, task.visit.turn);
     return llvm::formatv("\"worker\":{0},\"item\":{1},\"sequence\":{2},\"head\":{3},\"part\":{4},"
                          "\"kv\":{5},\"q\":{6},\"turn\":{7}",
-                         task.worker, task.item, item.sequence, task.visit.head, item.part, item.kv,
-                         task.visit.q, task.visit.turn);
+                         task.worker, task.item, item.sequence, schedule.headOf(item, task.visit),
+                         item.part, schedule.kvTileOf(item, task.visit),
+                         schedule.qTileOf(item, task.visit), task.visit.turn);
   }
 
   void wait(int64_t thread, StringRef what, const TimedTask &awaited, double begin, double end) {

@@ -403,9 +403,9 @@ private:
     PlannedItem &planned = plan.items.emplace_back();
     planned.group = index;
     planned.item.sequence = group.sequence;
-    planned.item.kvHead = group.kvHead;
+    planned.item.head = group.kvHead;
     planned.item.part = group.part;
-    planned.item.kv = kv;
+    planned.item.tile = kv;
     planned.firstHead = cut.firstHead(group.kvHead, group.part);
     planned.tiles = walks(kv, group.part);
   }

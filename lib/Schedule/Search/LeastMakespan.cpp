@@ -20,11 +20,11 @@ double dash::leastMakespan(const LayoutRequest &request) {
     for (end = begin + 1;
          end < problem.numSequences() && problem.sequences[end] == problem.sequences[begin];)
       ++end;
-    for (int64_t kv : llvm::seq(problem.numKvTiles(begin)))
+    for (int64_t tile : llvm::seq(problem.numOwnTiles(begin)))
       for (int64_t run : llvm::seq(cut.runs()))
-        if (int64_t tasks = cut.numTasks(run, problem.activeQ(begin, kv).size()); tasks > 0)
+        if (int64_t tasks = cut.numTasks(run, problem.activeWalked(begin, tile).size()); tasks > 0)
           itemsOfTasks[tasks] +=
-              (end - begin) * problem.kvHeads * (request.parts / cut.runs()) * request.copies;
+              (end - begin) * problem.ownHeads() * (request.parts / cut.runs()) * request.copies;
   }
   std::vector<int64_t> sum = {0}; // prefix sums of the tasks of items
   for (auto [tasks, items] : itemsOfTasks)

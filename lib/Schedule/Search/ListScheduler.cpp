@@ -157,12 +157,12 @@ private:
     int64_t id;
     if (choosesVisits) {
       visit = choose(worker, index);
-      id = worker.firstChain + visit.q;
+      id = worker.firstChain + visit.tile;
     } else {
       const PlannedItem &planned = plan.items[worker.item];
       visit = planned.visits[worker.visit];
       visit.head += planned.firstHead;
-      id = chainIds(planned.item.sequence, visit.head, visit.q);
+      id = chainIds(planned.item.sequence, visit.head, visit.tile);
       if (visit.turn != chains[id].turns) {
         asleep.insert(id, visit.turn, index);
         return;
@@ -212,7 +212,7 @@ private:
   void enterHead(Worker &worker, const PlannedItem &planned) {
     size_t size = planned.tiles.size();
     if (worker.head < 0)
-      worker.head = planned.firstHead + (plan.rotates ? planned.item.kv % plan.headsPerItem : 0);
+      worker.head = planned.firstHead + (plan.rotates ? planned.item.tile % plan.headsPerItem : 0);
     else if (++worker.head == planned.firstHead + plan.headsPerItem)
       worker.head = planned.firstHead;
     worker.firstChain = chainIds(planned.item.sequence, worker.head, 0);
@@ -320,7 +320,7 @@ private:
   const Dispatch &dispatch;
   ListSchedule &result;
   ChainIds chainIds;
-  KvTileIds kvTileIds;
+  OwnTileIds kvTileIds;
   std::vector<ChainTime> chains;
   std::vector<int32_t> partTurns;
   std::vector<ChainTime> partChains;

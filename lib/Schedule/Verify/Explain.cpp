@@ -14,8 +14,11 @@ using namespace mlir;
 using namespace mlir::dash;
 
 std::string dash::describe(const Schedule &schedule, const Item &item) {
+  if (schedule.problem.ownsQ())
+    return llvm::formatv("item (sequence {0}, head {1}, q tile {2})", item.sequence, item.head,
+                         item.tile);
   return llvm::formatv("item (sequence {0}, kv head {1}, part {2}, kv tile {3})", item.sequence,
-                       item.kvHead, item.part, item.kv);
+                       item.head, item.part, item.tile);
 }
 
 LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &item, int64_t index,
@@ -24,8 +27,9 @@ LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &it
   // A number below 0 becomes a large one. Every item of every order passes here.
   auto isBelow = [](int32_t value, int64_t size) { return uint32_t(value) < uint64_t(size); };
   if (isBelow(item.worker, header.workers) && isBelow(item.sequence, problem.numSequences()) &&
-      isBelow(item.kvHead, problem.kvHeads) && isBelow(item.part, header.parts) &&
-      isBelow(item.partTurn, header.parts) && isBelow(item.kv, problem.numKvTiles(item.sequence)))
+      isBelow(item.head, problem.ownHeads()) && isBelow(item.part, header.parts) &&
+      isBelow(item.partTurn, header.parts) &&
+      isBelow(item.tile, problem.numOwnTiles(item.sequence)))
     return success();
   auto check = [&](StringRef field, int64_t value, int64_t size) -> LogicalResult {
     if (value >= 0 && value < size)
@@ -35,11 +39,11 @@ LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &it
   };
   if (failed(check("worker", item.worker, header.workers)) ||
       failed(check("sequence", item.sequence, problem.numSequences())) ||
-      failed(check("kv head", item.kvHead, problem.kvHeads)) ||
+      failed(check(problem.ownHead(), item.head, problem.ownHeads())) ||
       failed(check("part", item.part, header.parts)) ||
       failed(check("part turn", item.partTurn, header.parts)))
     return failure();
-  return check("kv tile", item.kv, problem.numKvTiles(item.sequence));
+  return check(problem.ownTile(), item.tile, problem.numOwnTiles(item.sequence));
 }
 
 namespace {
@@ -57,7 +61,7 @@ public:
     owners.resize(begin.back(), -1);
   }
   int32_t &operator()(const Item &item, const Visit &visit) {
-    return owners[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn];
+    return owners[begin[chains(item.sequence, visit.head, visit.tile)] + visit.turn];
   }
 
 private:
@@ -78,9 +82,9 @@ static LogicalResult forEachTurn(const Schedule &schedule,
     if (failed(visits))
       return success();
     for (const Visit &visit : *visits) {
-      bool isTask = visit.head >= 0 && visit.head < schedule.problem.heads && visit.q >= 0 &&
-                    visit.q < schedule.problem.numQTiles(item.sequence) && visit.turn >= 0 &&
-                    visit.turn < schedule.problem.activeKv(item.sequence, visit.q).size();
+      bool isTask = visit.head >= 0 && visit.head < schedule.problem.heads && visit.tile >= 0 &&
+                    visit.tile < schedule.problem.numQTiles(item.sequence) && visit.turn >= 0 &&
+                    visit.turn < schedule.problem.activeKv(item.sequence, visit.tile).size();
       if (isTask && failed(report(index, visit)))
         return failure();
     }
@@ -97,7 +101,7 @@ LogicalResult dash::explainBrokenChain(const Schedule &schedule, EmitError emitE
       owner = index;
       return success();
     }
-    return emitError() << "turn " << visit.turn << " of q tile " << visit.q << ", head "
+    return emitError() << "turn " << visit.turn << " of q tile " << visit.tile << ", head "
                        << visit.head << ", sequence " << item.sequence << " is given to "
                        << describe(schedule, schedule.items()[owner]) << " and to "
                        << describe(schedule, item) << ", expected each turn once";
@@ -114,8 +118,8 @@ static std::string describeWait(const Schedule &schedule, int64_t worker,
                          worker, where, item.partTurn, next);
   return llvm::formatv("worker {0} in {1} at q tile {2} of head {3} waits for turn {4}, the chain "
                        "is at {5}",
-                       worker, where, position.visit->q, position.visit->head, position.visit->turn,
-                       next);
+                       worker, where, position.visit->tile, position.visit->head,
+                       position.visit->turn, next);
 }
 
 LogicalResult dash::explainCycle(const Schedule &schedule, const ReplayState &replay,
@@ -125,7 +129,7 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const ReplayState &re
     owners(schedule.items()[index], visit) = index;
     return success();
   });
-  KvTileIds kvTiles(schedule.problem);
+  OwnTileIds kvTiles(schedule.problem);
   std::vector<int32_t> partOwner(kvTiles.size() * schedule.parts, -1);
   for (auto [index, item] : llvm::enumerate(schedule.items()))
     partOwner[kvTiles(item) * schedule.parts + item.partTurn] = index;
@@ -144,7 +148,7 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const ReplayState &re
     int64_t next, owner;
     if (position.visit) {
       Visit due = *position.visit;
-      due.turn = next = replay.nextTurn(replay.chainIds()(item.sequence, due.head, due.q));
+      due.turn = next = replay.nextTurn(replay.chainIds()(item.sequence, due.head, due.tile));
       owner = owners(item, due);
     } else {
       next = replay.nextPartTurn(item);

@@ -25,6 +25,9 @@ LogicalResult explainCycle(const Schedule &schedule, const ReplayState &replay,
 /// Fails if the order depends on more than its determinism level allows.
 LogicalResult verifyIndependence(const Schedule &schedule, EmitError emitError);
 
+/// What `ScheduleFacts::keeps` is.
+DeterminismLevel strongestLevel(const Schedule &schedule);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_SCHEDULE_VERIFY_EXPLAIN_H

@@ -20,35 +20,64 @@ static std::vector<std::vector<int32_t>> itemsBySequence(const Schedule &schedul
   const Problem &problem = schedule.problem;
   std::vector<std::vector<int32_t>> result(problem.numSequences());
   for (int64_t s : llvm::seq(problem.numSequences()))
-    result[s].resize(problem.kvHeads * schedule.parts * problem.numKvTiles(s));
+    result[s].resize(problem.ownHeads() * schedule.parts * problem.numOwnTiles(s));
   for (auto [index, item] : llvm::enumerate(schedule.items())) {
-    int64_t kvTiles = problem.numKvTiles(item.sequence);
-    result[item.sequence][(item.kvHead * schedule.parts + item.part) * kvTiles + item.kv] = index;
+    int64_t tiles = problem.numOwnTiles(item.sequence);
+    result[item.sequence][(item.head * schedule.parts + item.part) * tiles + item.tile] = index;
   }
   return result;
 }
 
-static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError emitError) {
+/// Whether a value or a condition of `visit` has the width as an input.
+static bool dependsOnWidth(ArrayRef<FormulaPiece> visit) {
+  unsigned width = getFormulaSignature("visit").getPosition("width");
+  auto uses = [&](AffineExpr expr) { return expr.isFunctionOfSymbol(width); };
+  return llvm::any_of(visit, [&](const FormulaPiece &piece) {
+    return llvm::any_of(piece.value.getResults(), uses) ||
+           (piece.hasCondition() && llvm::any_of(piece.condition.getConstraints(), uses));
+  });
+}
+
+/// Two items of equal sequences that differ in their visits or turns, if there are any.
+static std::optional<std::pair<int32_t, int32_t>> findUnequalItems(const Schedule &schedule) {
   const Table &table = std::get<Table>(schedule.order());
   const auto &sequences = schedule.problem.sequences;
   std::vector<std::vector<int32_t>> items = itemsBySequence(schedule);
-  // The first sequence with each pair of lengths. Looked up only, never iterated.
+  // The first sequence of each pair of lengths. Looked up only, never iterated.
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> firstOf;
   for (auto [s, lengths] : llvm::enumerate(sequences)) {
     auto [first, isNew] = firstOf.try_emplace({lengths.q, lengths.kv}, s);
     if (isNew)
       continue;
-    for (auto [a, b] : llvm::zip_equal(items[first->second], items[s])) {
-      const Item &itemA = schedule.items()[a], &itemB = schedule.items()[b];
-      if (itemA.partTurn == itemB.partTurn && table.visitsOf(a) == table.visitsOf(b))
-        continue;
-      return emitError() << "level '" << stringifyDeterminismLevel(schedule.level)
-                         << "' needs equal orders for equal sequences, but "
-                         << describe(schedule, itemA) << " and " << describe(schedule, itemB)
-                         << " differ in their visits or turns";
-    }
+    for (auto [a, b] : llvm::zip_equal(items[first->second], items[s]))
+      if (schedule.items()[a].partTurn != schedule.items()[b].partTurn ||
+          table.visitsOf(a) != table.visitsOf(b))
+        return std::pair(a, b);
   }
-  return success();
+  return std::nullopt;
+}
+
+static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError emitError) {
+  auto unequal = findUnequalItems(schedule);
+  if (!unequal)
+    return success();
+  return emitError() << "level '" << stringifyDeterminismLevel(schedule.level)
+                     << "' needs equal orders for equal sequences, but "
+                     << describe(schedule, schedule.items()[unequal->first]) << " and "
+                     << describe(schedule, schedule.items()[unequal->second])
+                     << " differ in their visits or turns";
+}
+
+DeterminismLevel dash::strongestLevel(const Schedule &schedule) {
+  if (schedule.problem.hasChains())
+    return schedule.level;
+  // The same for any workers, if what was made for the sequence knows neither them nor its neighbours.
+  bool isOwn = true;
+  if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
+    isOwn = !dependsOnWidth(formulas->visit);
+  else
+    isOwn = !findUnequalItems(schedule);
+  return isOwn ? DeterminismLevel::Machine : schedule.level;
 }
 
 LogicalResult dash::verifyIndependence(const Schedule &schedule, EmitError emitError) {

@@ -21,11 +21,12 @@ using namespace mlir::dash;
 /// over the parts.
 static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) {
   const Problem &problem = schedule.problem;
-  KvTileIds kvTiles(problem);
+  OwnTileIds kvTiles(problem);
   int64_t parts = schedule.parts, expected = numItems(problem, parts);
   if (int64_t(schedule.items().size()) != expected)
     return emitError() << "schedule has " << schedule.items().size() << " items, expected "
-                       << expected << ": one for each sequence, kv head, part and kv tile";
+                       << expected << ": one for each sequence, " << problem.ownHead()
+                       << (problem.ownsQ() ? " and " : ", part and ") << problem.ownTile();
   std::vector<int32_t> itemOf(expected, -1), itemAtTurn(expected, -1);
   for (auto [index, item] : llvm::enumerate(schedule.items())) {
     if (failed(verifyItemRange(schedule, item, index, emitError)))
@@ -37,8 +38,8 @@ static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) 
                          << describe(schedule, item) << ", expected it once";
     if (int32_t other = itemAtTurn[tile + item.partTurn]; other >= 0)
       return emitError() << "part turn " << item.partTurn << " is given to items " << other
-                         << " and " << index << ", both of kv tile " << item.kv << ", kv head "
-                         << item.kvHead << ", sequence " << item.sequence;
+                         << " and " << index << ", both of kv tile " << item.tile << ", kv head "
+                         << item.head << ", sequence " << item.sequence;
     itemOf[tile + item.part] = itemAtTurn[tile + item.partTurn] = index;
   }
   return success();
@@ -53,36 +54,38 @@ public:
   SeenTiles(const Problem &problem, const PartCut &cut) : problem(problem), cut(cut) {}
 
   void enterSequence(int64_t sequence) {
-    qTiles = problem.numQTiles(sequence);
+    walkedTiles = problem.numWalkedTiles(sequence);
     shares.clear();
-    isSeen.assign(problem.mask.isBand() ? 0 : qTiles * problem.numKvTiles(sequence), false);
-    for (int64_t kv : llvm::seq(problem.numKvTiles(sequence))) {
-      TileSet active = problem.activeQ(sequence, kv);
+    isSeen.assign(problem.mask.isBand() ? 0 : walkedTiles * problem.numOwnTiles(sequence), false);
+    for (int64_t own : llvm::seq(problem.numOwnTiles(sequence))) {
+      TileSet active = problem.activeWalked(sequence, own);
       int64_t size = problem.mask.isBand() ? active.hull().size() : 0;
       if (!problem.mask.isBand())
-        for (int64_t q : active.tiles()) {
-          isSeen[kv * qTiles + q] = true;
+        for (int64_t tile : active.tiles()) {
+          isSeen[own * walkedTiles + tile] = true;
           ++size;
         }
       for (int64_t run : llvm::seq(cut.runs()))
         shares.push_back({cut.tiles(run, active), cut.numTasks(run, size)});
     }
   }
-  bool contains(int64_t kv, int64_t q) const { return isSeen.empty() || isSeen[kv * qTiles + q]; }
+  bool contains(int64_t own, int64_t tile) const {
+    return isSeen.empty() || isSeen[own * walkedTiles + tile];
+  }
 
-  /// The q tiles of an item within one head: the visible ones of a range.
+  /// The tiles that an item walks in one head: the visible ones of a range.
   struct Share {
     TileRange tiles;
     int64_t numTasks; ///< over all heads of the item
   };
   const Share &shareOf(const Item &item) const {
-    return shares[item.kv * cut.runs() + item.part % cut.runs()];
+    return shares[item.tile * cut.runs() + item.part % cut.runs()];
   }
 
 private:
   const Problem &problem;
   PartCut cut;
-  int64_t qTiles = 0;
+  int64_t walkedTiles = 0;
   std::vector<bool> isSeen;
   std::vector<Share> shares;
 };
@@ -92,13 +95,13 @@ private:
 class Proof {
 public:
   Proof(const Schedule &schedule, double limit, EmitError emitError)
-      : schedule(schedule), emitError(emitError), isOrdered(schedule.isOrdered()),
-        cut(schedule.cut()), numHeads(cut.heads()), seenTiles(schedule.problem, cut),
-        workers(schedule.workers), chains(ChainIds(schedule.problem).size()),
-        lastItem(chains.size(), -1),
-        lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1),
-        pieces(numPieces(schedule.problem, schedule.parts, schedule.cost)),
-        partChains(pieces > 0 ? lastPart.size() : 0), lost(schedule.cost, pieces),
+      : schedule(schedule), cost(schedule.paidCost()), emitError(emitError),
+        hasTurns(schedule.hasTurns()), cut(schedule.cut()), numHeads(cut.heads()),
+        seenTiles(schedule.problem, cut), workers(schedule.workers),
+        chains(ChainIds(schedule.problem).size()), lastItem(chains.size(), -1),
+        lastPart(schedule.parts > 1 ? OwnTileIds(schedule.problem).size() : 0, -1),
+        pieces(numPieces(schedule.problem, schedule.parts, cost)),
+        partChains(pieces > 0 ? lastPart.size() : 0), lost(cost, pieces),
         spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks(),
                          numItemsWithTasks())) {}
 
@@ -113,19 +116,21 @@ public:
     ++stamp;
     for (const Visit &visit : visits) {
       // A number below 0 becomes a large one.
-      uint64_t head = visit.head - firstHead, q = visit.q - active.begin;
+      uint64_t head = visit.head - firstHead, q = visit.tile - active.begin;
       if (head >= uint64_t(numHeads) || q >= uint64_t(numTiles) ||
-          !seenTiles.contains(item.kv, visit.q))
+          !seenTiles.contains(item.tile, visit.tile))
         return refuseHidden(item, visit, active);
       int32_t &mark = marks[head * numTiles + q];
       if (mark == stamp)
-        return emitError() << describe(schedule, item) << " visits q tile " << visit.q
-                           << " of head " << visit.head << " twice";
+        return emitError() << describe(schedule, item) << " visits "
+                           << schedule.problem.walkedTile() << " " << visit.tile << " of "
+                           << schedule.problem.walkedHead() << " " << visit.head << " twice";
       mark = stamp;
-      if (uint32_t(visit.turn) >= uint32_t(chainLength[visit.q]))
-        return emitError() << describe(schedule, item) << " has turn " << visit.turn
-                           << " at q tile " << visit.q << " of head " << visit.head
-                           << ", expected 0 to " << chainLength[visit.q] - 1;
+      if (uint32_t(visit.turn) >= uint32_t(chainLength[visit.tile]))
+        return emitError() << describe(schedule, item) << " has turn " << visit.turn << " at "
+                           << schedule.problem.walkedTile() << " " << visit.tile << " of "
+                           << schedule.problem.walkedHead() << " " << visit.head
+                           << ", expected 0 to " << chainLength[visit.tile] - 1;
     }
     if (int64_t(visits.size()) == numTasks)
       return success();
@@ -137,10 +142,9 @@ public:
     ChainTime &chain = chains[chainIndex];
     Worker &worker = workers[index];
     bool beginsItem = std::exchange(worker.item, item) != item;
-    TaskTimes times(schedule.cost, pieces, worker.time, chain, index, schedule.tasksWait(),
-                    beginsItem);
+    TaskTimes times(cost, pieces, worker.time, chain, index, schedule.tasksWait(), beginsItem);
     lost.add(worker.time, times, beginsItem);
-    times.store(schedule.cost, worker.time, chain, index);
+    times.store(cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
     hasGivenUp = lost.get() > spare;
     return success(!hasGivenUp);
@@ -151,8 +155,8 @@ public:
       return;
     WorkerTime &worker = workers[index].time;
     ChainTime &chain = partChains[kvTile];
-    PartTimes times(schedule.cost, pieces, worker, chain, index, schedule.partsWait());
-    times.store(schedule.cost, pieces, worker, chain, index);
+    PartTimes times(cost, pieces, worker, chain, index, schedule.partsWait());
+    times.store(cost, pieces, worker, chain, index);
     makespan = std::max(makespan, times.end);
   }
 
@@ -162,7 +166,7 @@ public:
 private:
   int64_t numItemsWithTasks() const {
     return llvm::count_if(schedule.items(), [&](const Item &item) {
-      TileSet active = schedule.problem.activeQ(item.sequence, item.kv);
+      TileSet active = schedule.problem.activeWalked(item.sequence, item.tile);
       return cut.tiles(item.part, active).size() > 0;
     });
   }
@@ -170,27 +174,32 @@ private:
   LogicalResult refuseHidden(const Item &item, const Visit &visit, const TileRange &active) {
     int64_t firstHead = schedule.firstHead(item);
     bool isInside = visit.head >= firstHead && visit.head < firstHead + numHeads &&
-                    visit.q >= active.begin && visit.q < active.end;
+                    visit.tile >= active.begin && visit.tile < active.end;
     InFlightDiagnostic error = emitError();
-    error << describe(schedule, item) << " visits q tile " << visit.q << " of head " << visit.head;
+    error << describe(schedule, item) << " visits " << schedule.problem.walkedTile() << " "
+          << visit.tile << " of " << schedule.problem.walkedHead() << " " << visit.head;
     if (isInside)
       return error << ", which the mask hides";
     error << ", expected ";
     if (active.size() == 0)
       return error << "no task: "
-                   << (cut.hasRuns() ? "its kv tile has fewer q tiles than runs"
-                                     : "the mask hides all of its columns");
-    return error << "q tiles " << active.begin << " to " << active.end - 1 << " of heads "
-                 << firstHead << " to " << firstHead + numHeads - 1;
+                   << (cut.hasRuns()              ? "its kv tile has fewer q tiles than runs"
+                       : schedule.problem.ownsQ() ? "its rows see no column"
+                                                  : "the mask hides all of its columns");
+    return error << schedule.problem.walkedTile() << "s " << active.begin << " to "
+                 << active.end - 1 << " of " << schedule.problem.walkedHead() << "s " << firstHead
+                 << " to " << firstHead + numHeads - 1;
   }
 
   LogicalResult refuseMissing(const Item &item, const TileRange &active) {
     for (int64_t head : llvm::seq(numHeads))
       for (int64_t q : llvm::seq(active.begin, active.end))
-        if (seenTiles.contains(item.kv, q) &&
+        if (seenTiles.contains(item.tile, q) &&
             seen[head * active.size() + q - active.begin] != stamp)
-          return emitError() << describe(schedule, item) << " leaves out q tile " << q
-                             << " of head " << schedule.firstHead(item) + head;
+          return emitError() << describe(schedule, item) << " leaves out "
+                             << schedule.problem.walkedTile() << " " << q << " of "
+                             << schedule.problem.walkedHead() << " "
+                             << schedule.firstHead(item) + head;
     llvm_unreachable("as many distinct active tasks as there are are all of them");
   }
 
@@ -202,14 +211,14 @@ private:
     sequence = index;
     if (isSame)
       return;
-    chainLengths.resize(problem.numQTiles(index));
+    chainLengths.resize(problem.numWalkedTiles(index));
     for (auto [q, length] : llvm::enumerate(chainLengths))
-      length = isOrdered ? problem.activeKv(index, q).size() : 1;
+      length = hasTurns ? problem.activeOwn(index, q).size() : 1;
     seen.resize(std::max<size_t>(seen.size(), numHeads * chainLengths.size()));
     seenTiles.enterSequence(index);
   }
   void noteOrder(int32_t &last, int64_t item) {
-    dynamicIssue &= last < item || !isOrdered;
+    dynamicIssue &= last < item || !hasTurns;
     last = item;
   }
 
@@ -219,8 +228,9 @@ private:
   };
 
   const Schedule &schedule;
+  Cost cost; ///< that its tasks pay
   EmitError emitError;
-  bool isOrdered;
+  bool hasTurns;
   PartCut cut;
   int64_t numHeads; ///< of an item
   SeenTiles seenTiles;
@@ -232,7 +242,7 @@ private:
   LostTime lost;
   double spare;
   int64_t sequence = -1;
-  // index: q tile of `sequence`; without chains, the only turn is 0
+  // index: walked tile of `sequence`; without chains, the only turn is 0
   std::vector<int32_t> chainLengths;
   std::vector<int32_t> seen; // index: task of an item; the last stamp that saw it
   int32_t stamp = 0;         // there are fewer items than numbers
@@ -267,23 +277,24 @@ static double longestList(const Schedule &schedule) {
   const Problem &problem = schedule.problem;
   // tasks, and items that have tasks
   std::vector<std::pair<int64_t, int64_t>> lists(schedule.workers);
-  std::vector<int64_t> qTiles; // of the sequence's kv tiles
+  std::vector<int64_t> walkedTiles; // of the sequence's own tiles
   PartCut cut = schedule.cut();
   int64_t sequence = -1;
   for (const Item &item : schedule.items()) {
     if (item.sequence != std::exchange(sequence, item.sequence)) {
-      qTiles.clear();
-      for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
-        qTiles.push_back(problem.activeQ(sequence, kv).size());
+      walkedTiles.clear();
+      for (int64_t tile : llvm::seq(problem.numOwnTiles(sequence)))
+        walkedTiles.push_back(problem.activeWalked(sequence, tile).size());
     }
-    int64_t tasks = cut.numTasks(item.part, qTiles[item.kv]);
+    int64_t tasks = cut.numTasks(item.part, walkedTiles[item.tile]);
     lists[item.worker].first += tasks;
     lists[item.worker].second += tasks > 0;
   }
-  int64_t pieces = numPieces(problem, schedule.parts, schedule.cost);
+  Cost cost = schedule.paidCost();
+  int64_t pieces = numPieces(problem, schedule.parts, cost);
   double longest = 0;
   for (auto [tasks, items] : lists)
-    longest = std::max(longest, timeWithoutWaiting(schedule.cost, pieces, tasks, items));
+    longest = std::max(longest, timeWithoutWaiting(cost, pieces, tasks, items));
   return longest;
 }
 
@@ -316,5 +327,6 @@ FailureOr<ScheduleFacts> dash::verifyWithin(const Schedule &schedule, double lim
     return explainStop(schedule, replay, proof, emitError);
   if (failed(verifyIndependence(schedule, emitError)))
     return failure();
-  return ScheduleFacts{1 + mostUnfinished, proof.dynamicIssue, proof.makespan};
+  return ScheduleFacts{1 + mostUnfinished, proof.dynamicIssue, proof.makespan,
+                       strongestLevel(schedule)};
 }

@@ -113,6 +113,53 @@ class Recomputed:
     dv: dict[Key, np.ndarray] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Task:
+    """A q tile of a head and a kv tile of a kv head, of one sequence."""
+
+    sequence: int
+    head: int
+    q: int
+    kv_head: int
+    kv: int
+
+
+def scores_of(places: Places, seen: np.ndarray, arrays: Arrays, task: Task, half: str) -> tuple[np.ndarray, np.ndarray]:
+    """P and dS of a task, transposed: kv rows by q rows. dS is rounded, P is not."""
+    problem, rounded = places.problem, ROUND[half]
+    k, v = (places.tile(a, task.sequence, task.kv_head, task.kv, True) for a in (arrays.k, arrays.v))
+    q, do, lse, delta = (places.tile(a, task.sequence, task.head, task.q, False)
+                         for a in (arrays.q, arrays.do, arrays.lse, arrays.delta))
+    rows = slice(task.q * problem.tile_q, (task.q + 1) * problem.tile_q)
+    columns = slice(task.kv * problem.tile_kv, (task.kv + 1) * problem.tile_kv)
+    live = np.zeros((problem.tile_kv, problem.tile_q), bool)
+    some = seen[rows, columns].T
+    live[: some.shape[0], : some.shape[1]] = some
+    live &= lse[None, :] != -np.inf
+    scores, slope = arrays.scale * product(k, q.T), F32(1)
+    if arrays.softcap is not None:
+        tanh = tanh_of_scores(scores, arrays.softcap)
+        scores, slope = arrays.softcap * tanh, F32(1) - tanh * tanh
+    with np.errstate(over="ignore", invalid="ignore"):
+        p = np.where(live, exponential(np.where(live, scores, 0), np.where(
+            live, lse[None, :], 0)), F32(0))
+    return p, rounded(p * slope * (product(v, do.T) - delta[None, :]))
+
+
+def fold_dq(problem: Problem, schedule: Json, arrays: Arrays, target: np.ndarray, half: str, is_list: bool) -> np.ndarray:
+    """dQ of items that own q tiles: one sum an item, which goes through its kv tiles in visit order."""
+    places, total = Places(problem, is_list), np.zeros(target.shape, F32)
+    seen = [visible(problem.mask, s.q, s.kv) for s in problem.sequences]
+    for item in schedule["items"]:
+        s, head, q = item["sequence"], item["head"], item["q"]
+        dq = np.zeros((problem.tile_q, target.shape[3]), F32)
+        for kv_head, kv in item["visit"]:
+            _, ds = scores_of(places, seen[s], arrays, Task(s, head, q, kv_head, kv), half)
+            dq = product(ds.T, places.tile(arrays.k, s, kv_head, kv, True), dq)
+        places.put(total, s, head, q, False, dq)
+    return ROUND[half](arrays.scale * total)
+
+
 def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_list: bool) -> Recomputed:
     """Every contribution of every item, in its visit order."""
     places, found, rounded = Places(problem, is_list), Recomputed(), ROUND[half]
@@ -123,22 +170,8 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
         v = places.tile(arrays.v, s, kv_head, kv, True)
         dk, dv = np.zeros_like(k, F32), np.zeros_like(v, F32)
         for head, q_tile in item["visit"]:
-            q, do, lse, delta = (places.tile(a, s, head, q_tile, False)
-                                 for a in (arrays.q, arrays.do, arrays.lse, arrays.delta))
-            rows = slice(q_tile * problem.tile_q, (q_tile + 1) * problem.tile_q)
-            columns = slice(kv * problem.tile_kv, (kv + 1) * problem.tile_kv)
-            live = np.zeros((problem.tile_kv, problem.tile_q), bool)
-            some = seen[s][rows, columns].T
-            live[: some.shape[0], : some.shape[1]] = some
-            live &= lse[None, :] != -np.inf
-            scores, slope = arrays.scale * product(k, q.T), F32(1)
-            if arrays.softcap is not None:
-                tanh = tanh_of_scores(scores, arrays.softcap)
-                scores, slope = arrays.softcap * tanh, F32(1) - tanh * tanh
-            with np.errstate(over="ignore", invalid="ignore"):
-                p = np.where(live, exponential(np.where(live, scores, 0), np.where(
-                    live, lse[None, :], 0)), F32(0))
-            ds = rounded(p * slope * (product(v, do.T) - delta[None, :]))
+            q, do = (places.tile(a, s, head, q_tile, False) for a in (arrays.q, arrays.do))
+            p, ds = scores_of(places, seen[s], arrays, Task(s, head, q_tile, kv_head, kv), half)
             dv = product(rounded(p), do, dv)
             dk = product(ds, q, dk)
             found.dq[s, head, q_tile, kv] = product(ds.T, k)

@@ -109,19 +109,31 @@ class Tools:
 
     def execute(self, case: Case, name: str, args: Path | None = None) -> Ran:
         """Schedules and runs one program; inputs from the seed, or from `args`."""
+        schedules, ran = self.run_program(case, name, case.request.options(), args)
+        ran.schedule = schedules[0]
+        return ran
+
+    def execute_apart(self, case: Case, name: str, options: list[str]) -> tuple[Ran, Json]:
+        """The same by options of its own, of a program with a second order, which is given beside it."""
+        schedules, ran = self.run_program(case, name, options, None, dumps=False)
+        ran.schedule, second = schedules
+        return ran, second
+
+    def run_program(self, case: Case, name: str, options: list[str], args: Path | None,
+                    dumps: bool = True) -> tuple[list[Json], Ran]:
         folder = self.scratch / name
         shutil.rmtree(folder, ignore_errors=True)  # of an earlier run, of another case
         folder.mkdir()
         source, scheduled, report = (folder / f for f in ("in.mlir", "scheduled.mlir", "report.json"))
         source.write_text(program_text(case), encoding="utf-8")
-        call([self.opt, str(source), *case.request.options(),
+        call([self.opt, str(source), *options,
               f"--dash-report-schedule=format=json output={report}", "-o", str(scheduled)])
         inputs = [f"--seed={case.seed}"] if args is None else [f"--args={args}"]
-        command = [self.run, str(scheduled), *inputs, f"--out={folder}", "--dump-contributions"]
+        command = [self.run, str(scheduled), *inputs, f"--out={folder}", *(["--dump-contributions"] if dumps else [])]
         call(command)
         files = {path.stem: np.load(path)
                  for where in (args, folder) if where is not None for path in where.glob("*.npy")}
-        return Ran(read(report)["schedules"][0], files, " ".join(command), case.softcap)
+        return read(report)["schedules"], Ran({}, files, " ".join(command), case.softcap)
 
 
 def call(command: list[str]) -> None:

@@ -1,0 +1,49 @@
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=longest-first workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=ascending workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=ASCENDING
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=auto workers=4 sizes=q:1024,kv:1024' --dash-explain -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=longest-first workers=4 sizes=q:1024,kv:1024' --dash-compare -o /dev/null | FileCheck %s --check-prefix=COMPARE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=longest-first workers=4 sizes=q:1024,kv:1024' --remarks-filter='dash.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Items own q tiles and walk kv tiles upward; under a causal mask the last q tile has most, and goes first. Nothing waits.
+
+// CHECK-LABEL: schedule longest-first of @attention_bwd#1
+// CHECK-NEXT:   problem      causal mask, q x kv rows 1024 x 1024, 1 head over 1 kv head, tiles 128 x 128
+// CHECK-NEXT:   order        level run, made for 4 workers, 1 part, formulas
+// CHECK-NEXT:   items        own q tiles and walk kv tiles; nothing is summed across them, so the order keeps level machine
+// CHECK-NEXT:   workers      4, at least 1 resident; items may be handed out at run time
+// CHECK-NEXT:   cost         compute 1.876, boundary 5.793
+// CHECK-NEXT:   makespan     28.5, lower bound 28.5: 1.000 of it
+// CHECK-NEXT:   cells:       kv tile,q tile
+// CHECK-EMPTY:
+// CHECK-NEXT: step |  w0  w1  w2  w3
+// CHECK-NEXT:    0 | 0,7 0,6 0,5 0,4
+// CHECK-NEXT:    1 | 1,7 1,6 1,5 1,4
+// CHECK-NEXT:    2 | 2,7 2,6 2,5 2,4
+// CHECK-NEXT:    3 | 3,7 3,6 3,5 3,4
+// CHECK-NEXT:    4 | 4,7 4,6 4,5 4,4
+// CHECK-NEXT:    5 | 5,7 5,6 5,5 0,3
+// CHECK-NEXT:    6 | 6,7 6,6 0,2 1,3
+// CHECK-NEXT:    7 | 7,7 0,1 1,2 2,3
+// CHECK-NEXT:    8 | 0,0 1,1 2,2 3,3
+
+// ASCENDING-LABEL: schedule ascending of @attention_bwd#1
+// ASCENDING:         makespan     {{.+}}: 1.{{[0-9]+}} of it
+// ASCENDING:       step |  w0  w1  w2  w3
+// ASCENDING-NEXT:     0 | 0,0 0,1 0,2 0,3
+// ASCENDING-NEXT:     1 | 0,4 1,1 1,2 1,3
+
+// EXPLAIN-LABEL: schedule longest-first of @attention_bwd#1
+// EXPLAIN:         kind         longest-first: kv tiles first to last, items with the most of them first; no worker is left with a long one
+// EXPLAIN-NOT:     why
+// EXPLAIN:         workers      4 lists, at least 1 resident at once
+// EXPLAIN-NOT:     dQ in flight
+// EXPLAIN:         level        run; nothing is summed across items that own q tiles, so the order keeps level machine
+// EXPLAIN:         faster       no other kind
+// EXPLAIN:         not faster   kind=ascending
+
+// COMPARE:      kinds of order for @attention_bwd#1
+// COMPARE:      longest-first
+// COMPARE-NEXT: ascending
+// COMPARE-NOT:  shift
+
+// REMARK: the file of costs has none of items that own q tiles: what a task of items that own kv tiles computes is taken, without its reduction
