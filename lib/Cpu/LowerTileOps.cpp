@@ -57,13 +57,13 @@ LogicalResult ItemsLowering::lowerMove(Operation *op, Value sequence, Value head
 }
 
 void ItemsLowering::lowerCompute(MatmulOp op) {
-  Product product{bufferOf(op.getA()),
-                  op.getTransposeA(),
-                  bufferOf(op.getB()),
-                  op.getTransposeB(),
-                  Value(),
-                  Value(),
-                  Value()};
+  TileProduct product{bufferOf(op.getA()),
+                      op.getTransposeA(),
+                      bufferOf(op.getB()),
+                      op.getTransposeB(),
+                      Value(),
+                      Value(),
+                      Value()};
   if (op.getAccumulate())
     product.accumulate = bufferOf(op.getAccumulate());
   product.result = tiles[op.getResult()] = allocateFor(op.getResult());

@@ -101,7 +101,7 @@ void dash::emitStore(LoopBuilder &b, Value tile, Value target, const TileRows &r
 // Computations on tiles
 //===----------------------------------------------------------------------===//
 
-void dash::emitProduct(LoopBuilder &b, const Product &product) {
+void dash::emitProduct(LoopBuilder &b, const TileProduct &product) {
   ArrayRef<int64_t> shape = shapeOf(product.result);
   int64_t inner = shapeOf(product.a)[product.transposeA ? 0 : 1];
   Value right = product.b;

@@ -29,7 +29,7 @@ void emitLoad(LoopBuilder &b, Value source, const TileRows &rows, Value tile);
 /// The factor may be null.
 void emitStore(LoopBuilder &b, Value tile, Value target, const TileRows &rows, Value scale);
 
-struct Product {
+struct TileProduct {
   Value a;
   bool transposeA;
   Value b;
@@ -39,7 +39,7 @@ struct Product {
   Value transposed; ///< scratch for the transpose of b, if it is needed
 };
 /// Each element is a sum in the order of the inner index.
-void emitProduct(LoopBuilder &b, const Product &product);
+void emitProduct(LoopBuilder &b, const TileProduct &product);
 
 /// `isVisible` tells for (row of the q tile, row of the kv tile) whether the pair counts.
 void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,

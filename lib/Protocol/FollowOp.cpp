@@ -25,7 +25,7 @@ static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const HeldSlots &state) {
-  for (const Product &product : state.inFlight)
+  for (const ProductInFlight &product : state.inFlight)
     if (llvm::is_contained(product.reads, slot)) {
       auto diagnostic = op->emitError() << "a product in flight still reads this slot of channel '"
                                         << nameOf(slot.channel) << "': wait for it first";

@@ -47,7 +47,7 @@ struct LeavingSlot {
   }
 };
 
-struct Product {
+struct ProductInFlight {
   mutable MatmulOp op; // ops are handles, their methods are not const
   SmallVector<SlotUse> reads;
 };
@@ -56,11 +56,11 @@ struct Product {
 struct HeldSlots {
   SmallVector<HeldSlot> held;
   SmallVector<LeavingSlot> leaving;
-  SmallVector<Product> inFlight; ///< oldest first
-  bool isTurnUnfenced = false;   ///< acquired; the copy engine that adds cannot see it yet
+  SmallVector<ProductInFlight> inFlight; ///< oldest first
+  bool isTurnUnfenced = false;           ///< acquired; the copy engine that adds cannot see it yet
 
   bool isInFlight(MatmulOp op) const {
-    return llvm::any_of(inFlight, [&](const Product &one) { return one.op == op; });
+    return llvm::any_of(inFlight, [&](const ProductInFlight &one) { return one.op == op; });
   }
   HeldSlot *find(const SlotUse &slot) {
     auto *found = llvm::find_if(held, [&](const HeldSlot &one) { return one.slot == slot; });

@@ -27,7 +27,7 @@ LogicalResult dash::verifySums(Operation *op, const HeldSlots &state) {
 }
 
 static void issue(MatmulOp op, HeldSlots &state) {
-  Product product{op, {}};
+  ProductInFlight product{op, {}};
   for (const SlotAccess &access : op.getSlotAccesses())
     product.reads.push_back(*slotUseOf(access.slot));
   state.inFlight.push_back(product);
@@ -39,15 +39,15 @@ static LogicalResult waitFor(WgmmaWaitOp op, HeldSlots &state) {
     auto product = sum.getDefiningOp<MatmulOp>();
     if (!product || !state.isInFlight(product))
       return op.emitError("waits for the sums of a product that is not in flight here");
-    auto goesOn = [&](const Product &one) { return one.op == product; };
+    auto goesOn = [&](const ProductInFlight &one) { return one.op == product; };
     if (llvm::any_of(ArrayRef(state.inFlight).take_back(pending), goesOn)) {
       auto diagnostic = op.emitError() << "lets the last " << pending
                                        << " products go on, and this is one of them";
       return diagnostic.attachNote(product.getLoc()) << "this product";
     }
   }
-  ArrayRef<Product> complete = ArrayRef(state.inFlight).drop_back(pending);
-  for (const Product &product : complete)
+  ArrayRef<ProductInFlight> complete = ArrayRef(state.inFlight).drop_back(pending);
+  for (const ProductInFlight &product : complete)
     if (Value factor = product.op.getA();
         !findNamed(factor) && !llvm::is_contained(op.getFactors(), factor)) {
       auto diagnostic = op.emitError("completes a product whose left factor in registers is not "
@@ -55,7 +55,8 @@ static LogicalResult waitFor(WgmmaWaitOp op, HeldSlots &state) {
       return diagnostic.attachNote(product.op.getLoc()) << "this product";
     }
   for (Value factor : op.getFactors())
-    if (llvm::none_of(complete, [&](const Product &one) { return one.op.getA() == factor; }))
+    if (llvm::none_of(complete,
+                      [&](const ProductInFlight &one) { return one.op.getA() == factor; }))
       return op.emitError("keeps a factor that none of the products it completes reads");
   state.inFlight.erase(state.inFlight.begin(), state.inFlight.end() - pending);
   return success();
