@@ -36,6 +36,8 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
         *((f"sums {shape}", lambda shape=shape: sums_of_a_leaf(*shape)) for shape in shapes),
         ("folds", folds), ("accurate", accurate), ("small leaves, head dim 64", lambda: one_hash(SMALL, 0, 64, 2)),
         ("small leaves", lambda: one_hash(SMALL, 0, 128, 4)), ("large leaves", lambda: one_hash(LARGE, 1, 128, 4)),
+        ("small leaves, flash3", lambda: one_hash(SMALL, 0, 128, 4, "flash3")), ("large leaves, flash3", lambda: one_hash(LARGE, 1, 128, 4, "flash3")),
+        ("accurate, flash3", lambda: accurate("flash3")),
         ("under load", under_load), ("controls", controls), ("twice", computed_twice), ("two processes on one GPU", lambda: processes("gloo")),
         ("two GPUs", lambda: processes("nccl")), *((("times", times),) if not quick else ()))]
 
@@ -157,15 +159,26 @@ def folds() -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------
 
 
-def accurate() -> dict[str, Any]:
+def skip_without(forward: str) -> None:
+    from group import Skip
+
+    from dash_attn.torch import flash3
+
+    if forward == flash3.NAME and (message := flash3.refusal_of(torch.bfloat16, 128)):
+        raise Skip(message)
+
+
+def accurate(forward: str = "") -> dict[str, Any]:
     """Each document beside float64."""
     from group import demand
+
+    skip_without(forward)
 
     from dash_attn import reference
     from dash_attn.distributed import attention
 
     tensors = inputs(SMALL, 128, 4)
-    q, k, v, do = local(world := world_of(1, SMALL, tensors, 0), 0, tensors)
+    q, k, v, do = local(world := world_of(1, SMALL, tensors, 0, forward=forward), 0, tensors)
     o, lse = attention(q, k, v, world=world, return_lse=True)
     found = [o.detach(), lse.detach().T, *torch.autograd.grad(o, (q, k, v), do)]
     at, worst = 0, dict.fromkeys(NAMES, 0.0)
@@ -184,14 +197,15 @@ def accurate() -> dict[str, Any]:
     return {"worst": worst, "certificate": world.certificate}
 
 
-def one_hash(documents: tuple[int, ...], cut: int, head_dim: int, group: int) -> dict[str, Any]:
+def one_hash(documents: tuple[int, ...], cut: int, head_dim: int, group: int, forward: str = "") -> dict[str, Any]:
     from group import demand
 
+    skip_without(forward)
     tensors = inputs(documents, head_dim, group)
-    expected, cases = hashes(world_of(1, documents, tensors, cut, kind="home"), tensors), 0
+    expected, cases = hashes(world_of(1, documents, tensors, cut, kind="home", forward=forward), tensors), 0
     for ranks in RANKS:
         for number, kind in enumerate(KINDS):
-            options = {"kind": kind, "seed": ranks, "homes": scattered(documents, ranks, ranks + number) if number % 2 else None, "halves": number == 2,
+            options = {"forward": forward, "kind": kind, "seed": ranks, "homes": scattered(documents, ranks, ranks + number) if number % 2 else None, "halves": number == 2,
                        "ranks_per_node": max(1, ranks // 2) if number == 3 else ranks, "kept": ("none", "inputs")[number // 2]}
             found = hashes(world_of(ranks, documents, tensors, cut, **options), tensors)
             differ = [name for name, one, other in zip(NAMES, found, expected) if one != other]

@@ -4,8 +4,9 @@ the kernel leaves them, in its workspace.
 A launch has the query heads of one kv head. Its order is a table for the leaf's shape, so its
 bits follow from that alone; kv heads in one launch would be seen by a search. Documents of one
 leaf are rounded by their kernel; short ones are packed, at level machine, where a sequence has
-its bits whatever is beside it. Forward is FlashAttention's packed operator, whose rows of blocks
-follow from a run's first row.
+its bits whatever is beside it. The forward is a packed operator of FlashAttention, whose
+rows of blocks follow from a run's first row: PyTorch's own, or that of version 3 where a world
+asks for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..kernel.library import Region, library
 from ..kernel.orders import order_for, texts_of
 from ..kernel.problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
 from ..kernel.runtime import maker_of
-from ..torch import pieces, sequences
+from ..torch import flash3, pieces, sequences
 from ..torch.kernels import kernel_for, kernel_of
 from ..torch.problem import ELEMENTS, refusal_of_device
 from .kept import KeptKernel
@@ -39,12 +40,15 @@ FEWEST_ROWS = 2
 
 
 class Batches:
-    def __init__(self, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device, forward: str = "") -> None:
         demand(refusal_of_device(device.index))
+        self.is_flash3 = forward == flash3.NAME
+        demand(flash3.refusal_of(dtype, head_dim) if self.is_flash3 else None)
         self.scale, self.group, self.head_dim, self.dtype, self.device = scale, group, head_dim, dtype, device
 
     def certificates(self) -> tuple[str, list[str]]:
-        return sequences.operator_of_forward(), list(_certificates(self.head_dim, self.dtype, self.group))
+        of_forward = flash3.operator_of_forward() if self.is_flash3 else sequences.operator_of_forward()
+        return of_forward, list(_certificates(self.head_dim, self.dtype, self.group))
 
     # ---- Forward
     # ----------------------------------------------------------------------------------------------
@@ -61,7 +65,11 @@ class Batches:
                 for tensor, out in ((K, k), (V, v)):
                     rows.read(tensor, run.document, run.head, 0, end, out[of_k].transpose(0, 1)[None])
             cu_q, cu_k = (_offsets(one, self.device) for one in lengths)
-            o, lse = sequences.forward(q, k, v, cu_q, cu_k, *(max(FEWEST_ROWS, *one) for one in lengths), *CAUSAL, self.scale)
+            bounds = [max(FEWEST_ROWS, *one) for one in lengths]
+            if self.is_flash3:
+                o, lse = flash3.forward(q, k, v, cu_q, cu_k, *bounds, is_causal=True, scale=self.scale)
+            else:
+                o, lse = sequences.forward(q, k, v, cu_q, cu_k, *bounds, *CAUSAL, self.scale)
             for run, of_q in zip(some, _parts(lengths[0])):
                 yield run, o[of_q].transpose(0, 1), lse[:, of_q]
 

@@ -50,6 +50,9 @@ class World:
     ranks_per_node: None: LOCAL_WORLD_SIZE, as torchrun sets it, where the group is made of whole
     nodes, else all.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
+    forward:        what computes the forward of "batches": "flash2", PyTorch's packed
+                    FlashAttention; "flash3", FlashAttention-3's, where a package of it is
+                    installed. "": flash2. Another forward is another certificate.
     device:         None: the current CUDA device where the group can use it, else the CPU.
     twice:          the share of leaves that another rank computes again in each backward, such as 1/64; `checked` says whether all agreed.
     on_corruption:  what `checked` does where not: "raise", "log" (a warning), or a function of
@@ -64,7 +67,7 @@ class World:
     def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
                  homes: Any = None, kind: str = "heads-first", seed: int = 0, scale: float | None = None, causal: bool = True, kept: str = "none",
                  ranks_per_node: int | None = None, speeds: Sequence[int] = (), memory: int = 0, cut: int = 1, halves: bool | None = None,
-                 kernel: str = "", device: Any = None, timeout: Any = None, twice: float = 0.0, on_corruption: Any = "raise", **options: Any) -> None:
+                 kernel: str = "", forward: str = "", device: Any = None, timeout: Any = None, twice: float = 0.0, on_corruption: Any = "raise", **options: Any) -> None:
         self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node, timeout)
         refusal, fields = None, {}
         with self.exchange.guard("making a world"):
@@ -79,7 +82,7 @@ class World:
                 self.problem = Problem(lengths, homes, size, element=ELEMENTS[dtype], causal=plain(causal) is True, keeps_inputs=kept == "inputs",
                                        speeds=plain_numbers("speeds", speeds), **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()})
                 self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
-                self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device)
+                self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device, forward)
                 self.form = format_of(self.problem, dtype, self.exchange.device)
                 self.halves = (self.exchange.overlaps if halves is None else bool(halves)) and kv_heads > 1
                 self.twice = Twice(twice, on_corruption, size)
