@@ -1,5 +1,5 @@
 """Two GPUs at level `world` beside other ways to share attention out: one causal document, packed
-documents, and two micro-batches.
+documents, two micro-batches, and an exchange beside kernels that leave multiprocessors free.
 
 `python3 world_compare.py [--rows 65536,131072] [--record FILE]`, where DASH_LIBRARY names
 libdash.so, on a machine with two GPUs. 32 heads of 128, 8 of keys and values, bf16; forward +
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import random
@@ -35,6 +36,12 @@ def forwards() -> list[str]:
     from dash_attn.torch import flash3
 
     return ["flash2"] + (["flash3"] if flash3.refusal_of(torch.bfloat16, HEAD_DIM) is None else [])
+
+
+def forward_of_flash3() -> str:
+    from dash_attn.torch import flash3
+
+    return flash3.operator_of_forward() if flash3.NAME in forwards() else "not installed"
 
 
 def together() -> None:
@@ -253,6 +260,84 @@ def hidden(documents: tuple[int, ...], tensors: list[torch.Tensor]) -> dict[str,
     return {"one by one": serial, "in turns": turns, "exchange": exchange, "share hidden": round((serial - turns) / exchange, 3)}
 
 
+# ---- An exchange beside kernels --------------------------------------------------------------------------------------------
+
+
+FREE = (0, 4, 8, 16)  # multiprocessors that kernels leave free
+BESIDE_ROWS, BESIDE_HEADS, LAUNCHES, WORDS = 16384, 16, 8, 1 << 26  # WORDS of 4 bytes, half of which stay
+
+
+def beside_kernels() -> dict[str, Any]:
+    """Milliseconds of leaves' kernels, of exchanges, and of both at once, which need nothing of
+    each other; and the share of the exchange that is hidden. Kernels leave so many multiprocessors
+    free, and NCCL takes no more blocks than that, or four. The last line copies by the GPU's copy
+    engine, from memory that both GPUs see, beside kernels that leave none free."""
+    sent, found = torch.ones(WORDS, device="cuda"), {}
+    received = torch.empty_like(sent)
+    ways = {f"{free} free": functools.partial(by_nccl, free, received, sent) for free in FREE}
+    for name, way in (ways | {"0 free, copy engine": lambda: (leaves_for(0), copies())}).items():
+        try:
+            found[name] = at_once(*way())
+        except Exception as error:  # noqa: BLE001 (whatever it is, others are measured)
+            found[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
+    return found
+
+
+def by_nccl(free: int, received: torch.Tensor, sent: torch.Tensor) -> tuple[Callable[[], Any], ...]:
+    options = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+    options.config.max_ctas = max(4, free)
+    group = dist.new_group([0, 1], backend="nccl", pg_options=options)
+    return leaves_for(free), lambda: dist.all_to_all_single(received, sent, group=group)
+
+
+def leaves_for(free: int) -> Callable[[], None]:
+    from dash_attn import Kernel
+    from dash_attn.kernel.problem import CAUSAL, Wanted, program_of
+
+    text, options, _ = program_of(Wanted(HEAD_DIM, "bf16", CAUSAL, "symmetric-shift"))
+    workers = torch.cuda.get_device_properties("cuda").multi_processor_count - free
+    kernel, group = Kernel.compile(text, f"{options} workers={workers}"), HEADS // KV_HEADS
+    q, o, do = (torch.randn(1, BESIDE_HEADS, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda") for _ in range(3))
+    k, v = (torch.randn(1, BESIDE_HEADS // group, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    lse = torch.full((1, BESIDE_HEADS, BESIDE_ROWS), 10.0, device="cuda")
+    gradients = {f"d{name}": torch.empty_like(one) for name, one in zip("qkv", (q, k, v))}
+    return lambda: kernel.backward(q, k, v, do, o, lse, **gradients)
+
+
+def copies() -> Callable[[], Any]:
+    import torch.distributed._symmetric_memory as symmetric
+
+    memory = symmetric.empty(WORDS // 2, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device()))
+    other = symmetric.rendezvous(memory, dist.group.WORLD.group_name).get_buffer(1 - dist.get_rank(), memory.shape, memory.dtype)
+    source = torch.ones_like(memory)
+    return lambda: other.copy_(source)
+
+
+def at_once(leaf: Callable[[], None], exchange: Callable[[], Any]) -> dict[str, float]:
+    aside, times = torch.cuda.Stream(priority=-1), {}
+    for name, ways in {"leaves": (leaf, None), "exchange": (None, exchange), "both": (leaf, exchange)}.items():
+        taken = []
+        for _ in range(ROUNDS + 1):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            together()
+            begin.record()
+            aside.wait_event(begin)
+            for _ in range(LAUNCHES):
+                if ways[0]:
+                    ways[0]()
+                if ways[1]:
+                    with torch.cuda.stream(aside):
+                        ways[1]()
+            torch.cuda.current_stream().wait_stream(aside)
+            end.record()
+            torch.cuda.synchronize()
+            slowest = torch.tensor([begin.elapsed_time(end)], device="cuda")
+            dist.all_reduce(slowest, dist.ReduceOp.MAX)
+            taken.append(slowest.item())
+        times[name] = round(min(taken[1:]), 3)
+    return times | {"share hidden": round((times["leaves"] + times["exchange"] - times["both"]) / times["exchange"], 3)}
+
+
 # ---- All -------------------------------------------------------------------------------------------------------------------
 
 
@@ -260,6 +345,8 @@ def of_process(rank: int, sizes: list[int]) -> None:
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", rank=rank, world_size=2, device_id=torch.device("cuda", rank))
     found = {rows: {name: two_gpus(documents) for name, documents in documents_of(rows).items()} for rows in sizes}
+    torch.cuda.empty_cache()
+    found = {"documents": found, "beside": beside_kernels()}
     dist.barrier()
     print(json.dumps(found), flush=True)
     os._exit(0)
@@ -281,21 +368,28 @@ def main() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    environment = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1"}
     ranks = [subprocess.Popen([sys.executable, __file__, "--rank", str(rank), "--rows", arguments.rows], stdout=subprocess.PIPE, text=True,
-                              env=os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}) for rank in range(2)]
+                              env=environment) for rank in range(2)]
     try:
         said = [rank.communicate(timeout=420)[0] for rank in ranks]
     finally:
         for rank in ranks:
             rank.kill()
-    for rows, lists in json.loads(said[0].splitlines()[-1]).items():
+    of_two = json.loads(said[0].splitlines()[-1])
+    for rows, lists in of_two["documents"].items():
         for name, one in lists.items():
             found[rows][name]["two GPUs"] = one
     if arguments.record:
+        from dash_attn.support.records import write_record
+
         about = {"date": time.strftime("%Y-%m-%d"), "gpu": f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}", "torch": torch.__version__,
+                 "flash3": forward_of_flash3(),
                  "rounds": ROUNDS, "heads": HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "mask": "causal", "layers": LAYERS}
-        arguments.record.write_text(json.dumps(about | {"forward, backward, both, ms": found}, indent=1) + "\n")
+        exchange = {"launches": LAUNCHES, "rows": BESIDE_ROWS, "heads": BESIDE_HEADS, "MB out of a GPU": LAUNCHES * WORDS * 2 / 1e6, "ms": of_two["beside"]}
+        write_record(arguments.record, about | {"forward, backward, both, ms": found, "exchange beside kernels": exchange})
     print_tables(found)
+    print(f"\nexchange beside kernels: {json.dumps(of_two['beside'], indent=1)}")
 
 
 def print_tables(found: dict[str, Any]) -> None:
