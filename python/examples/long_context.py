@@ -204,7 +204,9 @@ def main(argv: list[str] | None = None) -> None:
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if sizes.device == "cuda" else torch.device("cpu")
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    is_cuda = device.type == "cuda"
+    # Told of its device, NCCL makes its communicators at once, on that device.
+    dist.init_process_group("nccl" if is_cuda else "gloo", device_id=device if is_cuda else None)
     ranks, rows = dist.get_world_size(), sum(sizes.documents)
     if dist.get_rank() == 0 and any(rows * rank // ranks % sizes.chunk for rank in range(ranks)):
         print(f"note: {rows} rows over {ranks} ranks do not cut into chunks of {sizes.chunk}; losses differ from those of other numbers of ranks",

@@ -15,7 +15,7 @@ from .problem import Leaf
 from .rows import Format, Piece, Rows
 from .sums import Part, ServerFolds, Sums, add_rounded
 from .tree import Node
-from .twice import Call, Result, Twice, again, checks_of, hashes_of, messages_of
+from .twice import Call, Result, Twice, again, checks_of, hashes_of, messages_of, results_of_homes
 
 if TYPE_CHECKING:
     from .leaves import LeafKernel
@@ -102,6 +102,7 @@ class Backward(Pass):
         self.q, self.k = q, k
         self.sums, self.twice, self.call = Sums(plan, self.rows, scale), twice, call
         self.sampled = {(one.run.document, one.run.head, one.number): place for place, one in enumerate(call.samples) if one.run.rank == rank}
+        twice.results += results_of_homes(plan, call, rank, o)
         delta = delta_of(do, o, lse, dlse)
         local = [(Q, q), (K, k), (V, v), (DO, do), (DELTA, delta)]
         for tensor, values in local if plan.problem.keeps_inputs else [*local, (LSE, lse)]:

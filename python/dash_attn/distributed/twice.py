@@ -2,7 +2,11 @@
 same bits: so a GPU that computes wrong without an error is found and named. No tolerance, so no
 false alarm. A permanent fault gives the same wrong bits on the same GPU each time: hence another
 one, by turns every pair. Where two differ, a third rank computes the leaf, and is believed with
-whom it agrees."""
+whom it agrees.
+
+What the first rank computed in the forward is compared as well. O is hashed where it came home to:
+ranks hash their rows of a leaf with their places, and the sum of these hashes is that of the leaf.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from ..errors import ArgumentError
 from ..torch.hashing import as_words, hash_words
 from .failures import named
 from .plan import DELTA, DO, LSE, K, Message, Phase, Plan, Q, Run, V
+from .proof import added
 from .rows import Format, Rows, tensors_of
 
 if TYPE_CHECKING:
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from .leaves import LeafKernel
 
 INPUTS = (Q | DO | LSE | DELTA, K | V)
-HASHES = 4  # of the LSE, dq, and what becomes dk and dv
+HASHES = 5  # of the LSE, dq, what becomes dk and dv, and o
 ALIGNMENT = 128
 ACTIONS = ("raise", "log")
 Place = tuple[int, int]  # of a call, its sample
@@ -130,24 +135,49 @@ def checks_of(plan: Plan, form: Format, samples: Sequence[Sample], rank: int) ->
     return Checks(phase, begins)
 
 
-def hashes_of(lse: torch.Tensor, dq: torch.Tensor, sums: torch.Tensor | None, whole: tuple[torch.Tensor, torch.Tensor] | None) -> torch.Tensor:
+def hashes_of(lse: torch.Tensor, dq: torch.Tensor, sums: torch.Tensor | None, whole: tuple[torch.Tensor, torch.Tensor] | None,
+              o: torch.Tensor | None = None) -> torch.Tensor:
+    """o: [query heads, rows, head_dim], or None where homes hash it."""
     last = whole if whole is not None else sums
     assert last is not None
-    return torch.stack([hash_words(as_words(one.contiguous())) for one in (lse, dq, last[0], last[1])])
+    found = [hash_words(as_words(one.contiguous())) for one in (lse, dq, last[0], last[1])]
+    return torch.stack([*found, torch.zeros_like(found[0]) if o is None else hash_of_o(o.transpose(0, 1), 0)])
+
+
+def hash_of_o(o: torch.Tensor, first: int) -> torch.Tensor:
+    """The part of a leaf's hash that rows [rows, query heads, head_dim] from `first` on have."""
+    words = as_words(o.contiguous())
+    return hash_words(words, first * (words.numel() // o.shape[0]))
+
+
+def results_of_homes(plan: Plan, call: Call, rank: int, o: torch.Tensor) -> list[Result]:
+    """What a rank's own rows of O, [rows, heads, head_dim], add to the hashes of samples. They
+    count as those of the rank that computed the leaf."""
+    found, group = [], plan.problem.group
+    for place, sample in enumerate(call.samples):
+        leaf = plan.leaves.leaf(sample.run.document, sample.run.head, sample.number)
+        for document, first, end, at in plan.problem.local(rank):
+            begin, stop = max(first, leaf.first), min(end, leaf.end)
+            if document == leaf.document and begin < stop:
+                part = o[at + begin - first:at + stop - first, leaf.head * group:(leaf.head + 1) * group]
+                of_o = hash_of_o(part, begin - leaf.first)
+                hashes = torch.cat([of_o.new_zeros(HASHES - 1), of_o[None]])
+                found.append(Result(call.number, place, sample.run.rank, hashes, None))
+    return found
 
 
 def again(plan: Plan, form: Format, kernel: LeafKernel, sample: Sample, rank: int, buffer: torch.Tensor) -> torch.Tensor:
     """Hashes of what a rank finds from a sample's inputs."""
     rows, run = Rows(form), Run(rank, sample.run.document, sample.run.head, sample.number, sample.number + 1)
     rows.add_received(buffer, messages_of(plan, form, sample))
-    ((_, _, lse),) = kernel.forward(plan, [run], rows)
+    ((_, o, lse),) = kernel.forward(plan, [run], rows)
     ((_, dq, sums, whole),) = kernel.backward(plan, [run], rows)
-    return hashes_of(lse, dq, sums, whole)
+    return hashes_of(lse, dq, sums, whole, o)
 
 
 class Result(NamedTuple):
-    """rank: who computed a sample of a call; hashes: on its device; inputs: in bytes, of who did
-    it again."""
+    """rank: who computed a sample of a call; hashes: on its device, which are added to others of
+    the same rank; inputs: in bytes, of who did it again."""
 
     call: int
     sample: int
@@ -210,10 +240,11 @@ class Twice:
         return [_verdict(calls[place[0]], place, found[place]) for place in differ]
 
     def _add(self, exchange: Exchange, lines: list[list[int]], found: dict[Place, dict[int, tuple[int, ...]]]) -> None:
-        """Lines of all ranks: call, sample, rank, hashes."""
+        """Lines of all ranks: call, sample, rank, hashes. Those of the same three are added."""
         for one in exchange.gather(torch.tensor(lines, dtype=torch.int64).flatten()):
             for call, sample, rank, *hashes in one.view(-1, 3 + HASHES).tolist():
-                found.setdefault((call, sample), {})[rank] = tuple(hashes)
+                by_rank = found.setdefault((call, sample), {})
+                by_rank[rank] = tuple(added(pair) for pair in zip(hashes, by_rank.get(rank, [0] * HASHES)))
 
     def act(self, found: list[Corruption]) -> None:
         if not found:
