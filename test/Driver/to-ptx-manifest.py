@@ -74,7 +74,7 @@ def check(name, options):
         table = (scratch / manifest["order"]["file"]).read_bytes()
         expect(name, "hash of the order", hashlib.sha256(table).hexdigest(), manifest["order"]["sha256"])
         expect(name, "bytes of the order", len(table), manifest["order"]["bytes"])
-        expect(name, "search", "#dash.search<version = 7, budget = 131072, dq_limit = 33554432>", manifest["order"]["search"])
+        expect(name, "search", "#dash.search<version = 8, budget = 131072, dq_limit = 33554432>", manifest["order"]["search"])
         expect(name, "cost of the search", True, manifest["order"]["cost"].startswith("#dash.cost<compute = "))
         check_command(name, manifest["order"]["command"], table)
     else:

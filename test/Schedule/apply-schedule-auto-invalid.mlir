@@ -1,6 +1,6 @@
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:900000+800000,kv:900000+800000,heads:4' 2>&1 | FileCheck %s --check-prefix=SEVERAL
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto sizes=q:2147483647' 2>&1 | FileCheck %s --check-prefix=LARGE
-// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:65536,heads:16,batch:32' 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:16384,heads:16,batch:256' 2>&1 | FileCheck %s --check-prefix=BATCH
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto' 2>&1 | FileCheck %s --check-prefix=OPEN
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:1024+8192,kv:1024+8192,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=LENGTHS
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto parts=-1 sizes=q:1024,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE

@@ -45,7 +45,7 @@ def plan(*options, limit=None, output=True, **environment):
                           env=clean | environment, capture_output=True, text=True, check=False,
                           preexec_fn=bound if limit is not None else None)
     expect(f"{options} {environment} ends with 0", done.returncode == 0, done.stderr)
-    facts = {key: value for key, value in json.loads(done.stdout).items() if key not in ("milliseconds", "least", "most")}
+    facts = {key: value for key, value in json.loads(done.stdout).items() if key not in ("work", "milliseconds", "least", "most")}
     return facts, words.read_bytes() if output else None, done.stderr
 
 

@@ -128,6 +128,10 @@ def main():
         for level in ("run", "batch", "machine"):
             problems += check(mask, "synthesized", 8, "q:700,kv:900,batch:2,heads:4,kv-heads:2", level, parts=6)
     problems += check("full", "shift", 5, "q:700,kv:900,batch:2,heads:2", parts=3)
+    for workers in (78, 114):  # multiprocessors of other Hopper cards
+        for mask in ("full", "causal"):
+            problems += check(mask, "auto", workers, "q:2048,kv:2048,heads:8,kv-heads:2")
+            problems += check(mask, "synthesized", workers, "q:1000,kv:1500,batch:3,heads:6,kv-heads:2", "batch")
     for options, message in REFUSED.items():
         answer = plan(*options.split())
         if answer.returncode != 1 or message not in answer.stderr:

@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/JSON.h"
+#include <array>
 #include <chrono>
 
 using namespace mlir;
@@ -50,6 +51,9 @@ static cl::opt<std::string> costs("costs",
 static cl::opt<bool> cache("cache",
                            cl::desc("Take the order from those kept on disk, and keep it there"),
                            cl::init(false), cl::cat(category));
+static cl::opt<bool>
+    chooses("choose", cl::desc("Only say what kind=auto takes; with --parts=0 also how many"),
+            cl::init(false), cl::cat(category));
 static cl::opt<unsigned> repeats("repeats", cl::desc("Times to plan anew, for the times printed"),
                                  cl::init(1), cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("Where to write the buffer"), cl::init(""),
@@ -127,9 +131,30 @@ static ScheduleHeader readRequest(int64_t &pricedHeadDim) {
   return request;
 }
 
+/// What a planner says, its work, and how long it took in milliseconds: the median, least and most
+/// of the repeats.
+template <typename ResultT>
+static ResultT timed(const PlannerOptions &options,
+                     llvm::function_ref<llvm::Expected<ResultT>(OrderPlanner &)> plan,
+                     std::array<double, 3> &milliseconds, int64_t &work) {
+  std::vector<double> times;
+  std::optional<ResultT> result;
+  for (unsigned i = 0; i < std::max(1u, repeats.getValue()); ++i) {
+    OrderPlanner planner(options); // which keeps what it has planned
+    auto begin = std::chrono::steady_clock::now();
+    result = exitOnError(plan(planner));
+    work = planner.getWork();
+    auto end = std::chrono::steady_clock::now();
+    times.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+  }
+  llvm::sort(times);
+  milliseconds = {times[times.size() / 2], times.front(), times.back()};
+  return std::move(*result);
+}
+
 static std::string makeWorld() {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &sizes, &mask, &level, &workers, &forWorkers, &parts, &apart, &cache})
+           &sizes, &mask, &level, &workers, &forWorkers, &parts, &apart, &cache, &chooses})
     if (option->getNumOccurrences())
       refuse("--" + option->ArgStr + " is an option of orders, and --world makes none");
   SharedOptions shared{kind, costs, headDim, repeats};
@@ -157,42 +182,50 @@ int main(int argc, char **argv) {
   ScheduleHeader request = readRequest(pricedHeadDim);
 
   PlannerOptions options;
-  options.mostKept = 0;
   if (!cache)
     options.cacheFolder.clear();
   options.warn = [](StringRef message) {
-    llvm::errs() << "dash-plan: warning: " << message << "\n";
+    static bool hasWarned = false; // each repeat has a planner of its own
+    if (!std::exchange(hasWarned, true))
+      llvm::errs() << "dash-plan: warning: " << message << "\n";
   };
-  OrderPlanner planner(std::move(options));
-  std::shared_ptr<const PlannedOrder> order;
-  std::vector<double> milliseconds;
-  for (unsigned i = 0; i < std::max(1u, repeats.getValue()); ++i) {
-    auto begin = std::chrono::steady_clock::now();
-    order = exitOnError(planner.plan(request));
-    milliseconds.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-            .count());
-  }
-  llvm::sort(milliseconds);
-
-  if (!output.empty())
-    exitOnError(writeFile(output, StringRef(reinterpret_cast<const char *>(order->words.data()),
-                                            order->words.size() * sizeof(int32_t))));
+  options.progress = [](StringRef message) { llvm::errs() << "dash-plan: " << message << "\n"; };
+  std::array<double, 3> milliseconds;
+  int64_t work = 0;
   std::string report;
   llvm::raw_string_ostream os(report);
   llvm::json::OStream json(os);
-  json.object([&] {
+  json.objectBegin();
+  if (chooses) {
+    auto choice = timed<OrderChoice>(
+        options, [&](OrderPlanner &planner) { return planner.choose(request); }, milliseconds,
+        work);
+    json.attribute("kind", choice.kind);
+    json.attribute("parts", choice.parts);
+    json.attribute("apart", stringifyApart(choice.apart));
+    json.attribute("isTable", choice.isTable);
+    json.attribute("tasks", request.problem.numTasks());
+    json.attribute("makespan", choice.makespan);
+    json.attribute("lowerBound", choice.lowerBound);
+  } else {
+    auto order = timed<std::shared_ptr<const PlannedOrder>>(
+        options, [&](OrderPlanner &planner) { return planner.plan(request); }, milliseconds, work);
+    if (!output.empty())
+      exitOnError(writeFile(output, StringRef(reinterpret_cast<const char *>(order->words.data()),
+                                              order->words.size() * sizeof(int32_t))));
     json.attribute("kind", order->kind);
     json.attribute("tasks", request.problem.numTasks());
     json.attribute("words", int64_t(order->words.size()));
     json.attribute("minWorkers", order->facts.minWorkers);
     json.attribute("makespan", order->facts.makespan);
     json.attribute("lowerBound", order->lowerBound);
-    json.attribute("pricedHeadDim", pricedHeadDim);
-    json.attribute("milliseconds", milliseconds[milliseconds.size() / 2]);
-    json.attribute("least", milliseconds.front());
-    json.attribute("most", milliseconds.back());
-  });
+  }
+  json.attribute("pricedHeadDim", pricedHeadDim);
+  json.attribute("work", work);
+  json.attribute("milliseconds", milliseconds[0]);
+  json.attribute("least", milliseconds[1]);
+  json.attribute("most", milliseconds[2]);
+  json.objectEnd();
   exitOnError(writeFile("-", report + "\n"));
   return 0;
 }

@@ -10,7 +10,7 @@
 //    of an item is visit s % (visits per round), on head first head + the visit's + s / (visits per
 //    round);
 //  - visits: records of 4 words: head (added to the first), walked tile, turn, 1 if the turn is the
-//    last. Without chains the last two are 0.
+//    last. Without chains the last two are 0. Items may share a range of visits.
 //
 // For a list of sequences with different lengths, two parts stand between the header and the lists:
 //  - sequences: records of 12 words, one more than there are sequences (OrderSequence). Ranges of q
@@ -89,18 +89,38 @@ inline int64_t orderFirstItem(int64_t workers) {
   return llvm::alignTo(orderHeaderWords + workers + 1, orderItemWords);
 }
 
-/// The number of words of an order's buffer. The buffer counts them in 32 bits, which not every
-/// order fits.
+/// The number of words of an order's buffer if no items share visits. The buffer counts them in 32
+/// bits, which not every order fits.
 inline int64_t numOrderWords(int64_t workers, int64_t items, int64_t tasks) {
   return orderFirstItem(workers) + orderItemWords * items + orderVisitWords * tasks;
 }
 constexpr int64_t maxOrderWords = std::numeric_limits<int32_t>::max();
+
+/// Beyond so many tasks of several kv heads, items with equal visits, counted from their first
+/// heads, share one range of the buffer. Otherwise each item has a range of its own.
+constexpr int64_t fewestSharedTasks = int64_t(5) << 19;
+inline bool sharesVisits(const Problem &problem, int64_t tasks) {
+  return tasks > fewestSharedTasks && problem.numSequences() * problem.kvHeads > 1;
+}
+
+/// The visits of an item. Their heads count on from the item's first one as these do from
+/// `firstHead`.
+struct ItemVisits {
+  ArrayRef<Visit> visits;
+  int64_t firstHead = 0;
+};
 
 /// The buffer of an order with this many parts for each kv head, for equal sequences or for a list.
 /// Preconditions: each item and visit is within the problem, each item has the visits that the mask
 /// leaves it, and 32 bits count the words.
 std::vector<int32_t> encodeOrder(const Problem &problem, int64_t parts, int64_t workers,
                                  ArrayRef<Item> items, ArrayRef<Visit> visits, bool isList = false);
+
+/// The same with the visits of each item by its index, for orders whose items have them in common.
+std::vector<int32_t> encodeOrder(const Problem &problem, int64_t parts, int64_t workers,
+                                 ArrayRef<Item> items,
+                                 llvm::function_ref<ItemVisits(int64_t)> visitsOf,
+                                 bool isList = false);
 
 } // namespace mlir::dash
 

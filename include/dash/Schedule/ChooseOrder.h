@@ -3,6 +3,7 @@
 #ifndef DASH_SCHEDULE_CHOOSEORDER_H
 #define DASH_SCHEDULE_CHOOSEORDER_H
 
+#include "dash/Schedule/Bundles.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/ProvenOrder.h"
 #include "dash/Support/Limits.h"
@@ -33,15 +34,41 @@ struct ChosenOrder {
 FailureOr<ChosenOrder> chooseOrder(const ScheduleHeader &header, MLIRContext *context,
                                    EmitError emitError);
 
+/// Tasks of the largest sequence that is searched for alone, from level batch on; at level machine
+/// of one of its kv heads. It is tried in many layouts, alone and in company.
+constexpr int64_t mostTasksAlone = int64_t(5) << 16;
+
+/// Whether kind=auto takes the best kind with formulas, without a search: where no table can hold
+/// the order, and where a search would take over a second.
+bool isTooLargeToSearch(const ScheduleHeader &header);
+
+/// The fixed kind that kind=auto takes where it does not search; if `asFormulas`, one with formulas
+/// if there is any. A large problem is judged by a smaller one of its shape.
+struct FixedChoice {
+  const ScheduleKind *kind = nullptr;
+  bool isTable = false;
+  double ofBound = 1; ///< predicted time over the lower bound
+};
+FailureOr<FixedChoice> chooseFixedKind(ScheduleHeader header, bool asFormulas, MLIRContext *context,
+                                       EmitError emitError);
+
+/// The fixed kind for all bundles of a problem where one is best for the first bundle, which takes
+/// `ofBound` of its lower bound with it; null if bundles are better.
+FailureOr<const ScheduleKind *> fixedKindForAll(ScheduleHeader header, double ofBound,
+                                                MLIRContext *context, EmitError emitError);
+
 /// The schedule of `header.kind` with the header's parts (at least 1), proven. Keeps apart what the
 /// header says. With kind=auto the kind is chosen, and the schedule has its name:
-///  - at level run the one with the least predicted time;
+///  - at level run the one with the least predicted time; for many tasks in bundles of heads
+///    (dash/Schedule/Bundles.h);
 ///  - from level batch on `synthesized`, which makes that choice for each sequence by itself;
-///  - if the order must serve all sizes (`asFormulas`), or has too many tasks to write out (from
-///    level batch on: a sequence by itself), the best of the fixed kinds; from level batch on for
-///    one sequence, from machine on for one kv head.
+///  - if the order must serve all sizes (`asFormulas`), or is too large to search for, the best of
+///    the fixed kinds; from level batch on for one sequence, from machine on for one kv head.
 FailureOr<ProvenOrder> buildOfKind(ScheduleHeader header, bool asFormulas, MLIRContext *context,
                                    EmitError emitError);
+
+/// The kind that searches.
+const ScheduleKind &searchedKind();
 
 } // namespace mlir::dash
 

@@ -29,6 +29,10 @@ SmallVector<Apart, 3> apartToTry(ScheduleHeader header);
 /// Keeps apart, in an existing order, what gives the least price.
 void chooseApart(ProvenOrder &proven);
 
+/// True if a problem is ordered in bundles of heads (dash/Schedule/Bundles.h). Then one of its
+/// bundles, `bundle`, decides everything left open, but nothing is kept apart.
+bool chooseOnBundle(const ScheduleHeader &header, ScheduleHeader &bundle);
+
 /// The schedule with the least price over everything left open: the number of parts if it is 0, and
 /// what is kept apart if the header allows the choice. From level batch on each sequence chooses
 /// the number alone, from machine on one of its kv heads does. Fails with a message if lengths

@@ -8,7 +8,7 @@
 namespace mlir::dash {
 
 /// The version of search results: raised with every change that may find another order.
-constexpr int64_t searchVersion = 7;
+constexpr int64_t searchVersion = 8;
 /// Tasks that a search may simulate, over all layouts. A count instead of a time, so that a search
 /// finds the same order everywhere.
 constexpr int64_t searchBudget = int64_t(1) << 17;

@@ -38,6 +38,8 @@ struct PlannerOptions {
   /// Called once, with the reason, by the first plan that the folder could not store. Planning
   /// continues without it.
   std::function<void(StringRef)> warn;
+  /// Called while an order is made, with what is done, every 0.2 seconds at most.
+  std::function<void(StringRef)> progress;
 };
 
 /// Makes orders, and keeps recent ones in memory and on disk. Thread-safe. The same request gives
@@ -57,6 +59,10 @@ public:
   /// chooses their number. Choices are stored like orders. A searched order is stored too, under a
   /// request for its kind and parts: one search serves both.
   llvm::Expected<OrderChoice> choose(ScheduleHeader request);
+
+  /// How many tasks the planner has simulated or proven for all it was asked so far: a measure of
+  /// its time that is the same everywhere. Orders from the memory take none.
+  int64_t getWork() const;
 
 private:
   /// The result of `build`, which runs one at a time, or its error.

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ChooseOrder.h"
+#include "CoarseOrder.h"
 #include "Search/PackItems.h"
+#include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/OrderWithin.h"
+#include "dash/Schedule/Progress.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <limits>
 
 using namespace mlir;
@@ -31,6 +35,10 @@ LogicalResult dash::forEachFixedKind(
     FailureOr<ScheduleFacts> facts = verifyWithin(*schedule, limit, emitError);
     if (failed(facts))
       return failure();
+    noteProgress([&] {
+      return llvm::formatv("judged '{0}' by {1} tasks", kind->name, header.problem.numTasks())
+          .str();
+    });
     if (facts->makespan < limit)
       limit = judge(*kind, *schedule, *facts);
   }
@@ -68,10 +76,60 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
   return best;
 }
 
-/// The best fixed kind. If an order must serve all sizes, the best one with formulas, if there are
-/// any.
-static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, bool asFormulas,
-                                                       MLIRContext *context, EmitError emitError) {
+/// Tasks of the largest problem that fixed kinds are judged by.
+static constexpr int64_t mostTasksToJudge = 2 * mostTasksTogether;
+
+/// A problem of the same shape with at most `mostTasksToJudge` tasks, if that is possible. Formulas
+/// walk the kv tiles of a head in waves as wide as the workers, head after head. So fewer kv heads
+/// do, and fewer query heads of each, two if possible. Then rows are scaled to fewer waves, which
+/// are filled as before; so is a window that would be wider than the rows. Without a mask, q rows
+/// may be fewer, too.
+static void makeSmaller(ScheduleHeader &header) {
+  constexpr int64_t fewKvHeads = 8, mostWaves = 4, few = 2;
+  Problem &problem = header.problem;
+  bool isSmall = problem.numTasks() <= mostTasksToJudge &&
+                 numItems(problem, header.parts) <= mostItemsTogether;
+  if (isSmall || !llvm::all_equal(problem.sequences))
+    return;
+  const Problem whole = problem;
+  // symmetric-shift walks pairs of tiles
+  int64_t numWaves = llvm::divideCeil(problem.numKvTiles(0), 2 * header.workers);
+  int64_t group = problem.groupSize(), tasksOfKvHead = group * problem.numTasksPerHead(0);
+  int64_t kvHeads = mostTasksToJudge / std::max<int64_t>(tasksOfKvHead, 1);
+  kvHeads = std::min(kvHeads, mostItemsTogether / (problem.numKvTiles(0) * header.parts));
+  kvHeads = std::min(std::max(kvHeads, fewKvHeads), problem.numSequences() * problem.kvHeads);
+  problem.sequences.resize(1);
+  auto isEnough = [&](int64_t waves) {
+    auto scale = [&](int64_t size, int64_t tile) -> int64_t {
+      return llvm::divideCeil(llvm::divideCeil(size, tile) * waves, numWaves) * tile;
+    };
+    problem.kvHeads = kvHeads;
+    problem.heads = kvHeads * group;
+    const SequenceLengths &rows = whole.sequences.front();
+    problem.sequences.front() = {scale(rows.q, problem.tiles.q), scale(rows.kv, problem.tiles.kv)};
+    for (int64_t Mask::*side : {&Mask::left, &Mask::right})
+      if (int64_t bound = whole.mask.*side; bound > problem.sequences.front().kv)
+        problem.mask.*side = scale(bound, problem.tiles.kv);
+    return problem.numTasks() <= mostTasksToJudge;
+  };
+  // Parts need their query heads.
+  auto canHalve = [&](int64_t least) {
+    return header.parts == 1 && group % 2 == 0 && group > least && group >= kvHeads;
+  };
+  int64_t waves = std::min(numWaves, mostWaves);
+  for (int64_t least : {few, int64_t(1)}) {
+    while (!isEnough(waves) && (kvHeads > least || canHalve(least)))
+      (canHalve(least) ? group : kvHeads) /= 2;
+    while (!isEnough(waves) && waves > least)
+      --waves;
+  }
+  int64_t &rows = problem.sequences.front().q;
+  while (problem.mask.isFull() && rows > problem.tiles.q && problem.numTasks() > mostTasksToJudge)
+    rows = llvm::divideCeil(rows, 2 * problem.tiles.q) * problem.tiles.q;
+}
+
+FailureOr<FixedChoice> dash::chooseFixedKind(ScheduleHeader header, bool asFormulas,
+                                             MLIRContext *context, EmitError emitError) {
   if (header.level >= DeterminismLevel::Batch) {
     if (!llvm::all_equal(header.problem.sequences))
       return emitError() << "kind=auto cannot choose one kind for sequences of several lengths at "
@@ -85,37 +143,60 @@ static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, bo
     header.problem.kvHeads = 1;
     header.workers = header.width;
   }
+  // Masks with rules have no formulas that a smaller problem could judge.
+  if (header.problem.mask.isBand() && header.problem.hasChains())
+    makeSmaller(header);
   if (failed(verifyFormulasServe(header, emitError)))
     return failure();
-  const ScheduleKind *best = nullptr;
+  FixedChoice best;
+  double bound =
+      leastMakespan({header.problem, header.parts, header.workers, header.maxDqBytes, header.cost});
   auto choose = [&](bool takesTables) {
     double least = infinity;
     auto take = [&](const ScheduleKind &kind, Schedule &schedule, const ScheduleFacts &facts) {
       if (!takesTables && schedule.isTable())
         return least;
-      best = &kind;
+      best = {&kind, schedule.isTable(), bound > 0 ? facts.makespan / bound : 1};
       return least = facts.makespan;
     };
     return forEachFixedKind(header, infinity, context, emitError, take);
   };
-  if (failed(choose(/*takesTables=*/!asFormulas)) || (!best && failed(choose(true))))
+  if (failed(choose(/*takesTables=*/!asFormulas)) || (!best.kind && failed(choose(true))))
     return failure();
   return best;
 }
 
-static const ScheduleKind &searchedKind() {
+const ScheduleKind &dash::searchedKind() {
   return **llvm::find_if(scheduleKinds(), [](auto *kind) { return kind->isSearched; });
 }
 
-/// Whether no search could write out its order. From level batch on, each sequence is judged alone.
-/// If a batch makes it too large, the searching kind refuses it; it never gets other bits.
-static bool isTooLargeToSearch(const ScheduleHeader &header) {
+/// Whether a problem is searched for with larger q tiles: that of one kv head, of too many tasks.
+static bool isSearchedCoarsely(const ScheduleHeader &header) {
   const Problem &problem = header.problem;
-  if (header.level == DeterminismLevel::Run)
-    return problem.numTasks() > maxSynthesizedTasks;
+  if (header.level != DeterminismLevel::Run || !problem.hasChains() ||
+      problem.numSequences() * problem.kvHeads > 1 || !problem.mask.isBand() ||
+      header.cut().hasRuns())
+    return false;
+  int64_t tasks = problem.numTasks();
+  return tasks > mostTasksTogether && tasks <= mostTasksOfKvHead;
+}
+
+bool dash::isTooLargeToSearch(const ScheduleHeader &header) {
+  const Problem &problem = header.problem;
+  if (header.level == DeterminismLevel::Run) {
+    int64_t tasks = problem.numTasks();
+    return tasks > maxSynthesizedTasks ||
+           (tasks > mostTasksTogether && problem.mask.isBand() && problem.hasChains() &&
+            llvm::all_equal(problem.sequences) && !Bundles::of(header) &&
+            !isSearchedCoarsely(header));
+  }
+  // Each sequence is judged alone. If a batch makes it too large for a table, the searching kind
+  // refuses it; it never gets other bits.
+  int64_t most = problem.mask.isBand() ? mostTasksAlone : maxSynthesizedTasks;
+  int64_t heads = header.level == DeterminismLevel::Batch ? problem.heads : problem.groupSize();
   return llvm::any_of(llvm::seq(problem.numSequences()), [&](int64_t s) {
     bool isKnown = s > 0 && problem.sequences[s] == problem.sequences[s - 1];
-    return !isKnown && problem.numTasksPerHead(s) * problem.heads > maxSynthesizedTasks;
+    return !isKnown && problem.numTasksPerHead(s) * heads > most;
   });
 }
 
@@ -131,6 +212,77 @@ static FailureOr<ProvenOrder> proveBuilt(ScheduleHeader header, const ScheduleKi
   return dash::prove(Schedule::get(std::move(header), std::move(order), emitError), emitError);
 }
 
+/// Searches with larger q tiles, and refines what it finds. With kind=auto, a fixed kind that is as
+/// good takes its place.
+static FailureOr<ProvenOrder> buildCoarsely(ScheduleHeader header, MLIRContext *context,
+                                            EmitError emitError) {
+  int64_t factor = 2;
+  while (header.problem.numTasks() > factor * mostTasksTogether)
+    factor *= 2;
+  CoarseProblem coarse(header, factor);
+  FailureOr<ChosenOrder> chosen = chooseOrder(coarse.getHeader(), context, emitError);
+  if (failed(chosen))
+    return failure();
+  if (header.kind == autoKind && chosen->proven && !chosen->proven->schedule.isTable()) {
+    header.kind = chosen->kind->name.str();
+    return buildOfKind(std::move(header), /*asFormulas=*/false, context, emitError);
+  }
+  Table found = chosen->proven ? writeOut(chosen->proven->schedule) : std::move(chosen->found);
+  Table refined = coarse.refine(found);
+  return proveBuilt(std::move(header), searchedKind(), std::move(refined), emitError);
+}
+
+FailureOr<const ScheduleKind *> dash::fixedKindForAll(ScheduleHeader header, double ofBound,
+                                                      MLIRContext *context, EmitError emitError) {
+  FailureOr<FixedChoice> fixed =
+      chooseFixedKind(std::move(header), /*asFormulas=*/true, context, emitError);
+  if (failed(fixed))
+    return failure();
+  return fixed->isTable || fixed->ofBound > ofBound * goodEnough ? nullptr : fixed->kind;
+}
+
+/// The order of many heads in bundles. With kind=auto, a fixed kind orders the whole if it is best
+/// for the first bundle, and as good for all heads.
+static FailureOr<ProvenOrder> buildInBundles(ScheduleHeader header, const Bundles &bundles,
+                                             MLIRContext *context, EmitError emitError) {
+  if (header.kind == autoKind) {
+    FailureOr<ProvenOrder> first = buildOfKind(bundles.headerOf(bundles.sizes().front()),
+                                               /*asFormulas=*/false, context, emitError);
+    if (failed(first))
+      return failure();
+    header.kind = searchedKind().name.str();
+    if (!first->schedule.isTable()) {
+      double ofBound = first->facts.makespan / lowerBound(first->schedule);
+      FailureOr<const ScheduleKind *> kind = fixedKindForAll(header, ofBound, context, emitError);
+      if (failed(kind))
+        return failure();
+      if (*kind)
+        header.kind = (*kind)->name.str();
+    }
+    return buildOfKind(std::move(header), /*asFormulas=*/false, context, emitError);
+  }
+  SmallVector<ProvenOrder, 2> orders;
+  for (int64_t size : bundles.sizes()) {
+    FailureOr<ProvenOrder> built =
+        buildOfKind(bundles.headerOf(size), /*asFormulas=*/false, context, emitError);
+    if (failed(built))
+      return failure();
+    orders.push_back(std::move(*built));
+  }
+  SmallVector<Table, 2> tables;
+  SmallVector<double, 2> makespans;
+  for (const ProvenOrder &order : orders) {
+    tables.push_back(writeOut(order.schedule));
+    makespans.push_back(order.facts.makespan);
+  }
+  SmallVector<const Table *, 2> which;
+  for (const Table &table : tables)
+    which.push_back(&table);
+  header.search = {searchVersion, searchBudget, header.maxDqBytes};
+  Table whole = bundles.writeOut(which, bundles.deal(which, makespans));
+  return dash::prove(Schedule::get(std::move(header), std::move(whole), emitError), emitError);
+}
+
 FailureOr<ProvenOrder> dash::buildOfKind(ScheduleHeader header, bool asFormulas,
                                          MLIRContext *context, EmitError emitError) {
   if (failed(verifyWithinLimits(header, emitError)))
@@ -139,14 +291,22 @@ FailureOr<ProvenOrder> dash::buildOfKind(ScheduleHeader header, bool asFormulas,
   const ScheduleKind *kind = findScheduleKind(header.kind);
   if (failed(verifyApart(header, emitError)))
     return failure();
+  bool searches = header.kind == autoKind || (kind && kind->isSearched);
+  bool fitsTable = header.problem.numTasks() <= maxTableRows;
+  if (std::optional<Bundles> bundles = Bundles::of(header);
+      bundles && searches && fitsTable && !asFormulas)
+    return buildInBundles(std::move(header), *bundles, context, emitError);
+  if (searches && !asFormulas && isSearchedCoarsely(header))
+    return buildCoarsely(std::move(header), context, emitError);
   if (header.kind == autoKind) {
+    bool isTooLarge = isTooLargeToSearch(header);
     // Nothing waits without chains, so there is nothing to search for.
-    if (asFormulas || !header.problem.hasChains() || isTooLargeToSearch(header)) {
-      FailureOr<const ScheduleKind *> fixed =
-          chooseFixedKind(header, asFormulas, context, emitError);
+    if (asFormulas || !header.problem.hasChains() || isTooLarge) {
+      FailureOr<FixedChoice> fixed =
+          chooseFixedKind(header, asFormulas || isTooLarge, context, emitError);
       if (failed(fixed))
         return failure();
-      kind = *fixed;
+      kind = fixed->kind;
     } else if (header.level == DeterminismLevel::Run) {
       FailureOr<ChosenOrder> chosen = chooseOrder(header, context, emitError);
       if (failed(chosen))

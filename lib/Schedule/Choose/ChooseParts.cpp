@@ -31,6 +31,11 @@ static constexpr double mostBytesApart = double(int64_t(256) << 20);
 /// The largest number of items for each worker up to which runs of q tiles become items.
 static constexpr int64_t enoughItems = 2;
 
+/// The tasks that a choice orders, over all of its candidates; a search of few costs as much as
+/// this many. The best bounds go first.
+static constexpr int64_t mostTasksOfChoice = 2 * mostTasksTogether, tasksOfSearch = int64_t(1)
+                                                                                    << 15;
+
 /// Numbers of runs to try, in ascending order: powers of two, and one and a half times each.
 static int64_t nextRuns(int64_t runs) {
   return runs < 3 ? runs + 1 : llvm::isPowerOf2_64(runs) ? runs + runs / 2 : runs / 3 * 4;
@@ -156,9 +161,11 @@ static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRConte
   header.choosesApart = false;
   std::optional<ProvenOrder> best;
   Choice least;
+  int64_t tasks = header.problem.numTasks() + tasksOfSearch, ordered = 0;
   for (auto [bound, parts, apart] : candidates) {
-    if (best && bound > std::get<double>(least))
+    if (best && (bound > std::get<double>(least) || ordered + tasks > mostTasksOfChoice))
       break;
+    ordered += tasks;
     header.parts = parts;
     header.apart = apart;
     FailureOr<ProvenOrder> built = buildOfKind(header, /*asFormulas=*/false, context, emitError);
@@ -205,8 +212,33 @@ static FailureOr<int64_t> choosePartsOfEach(const ScheduleHeader &header, MLIRCo
   return parts;
 }
 
+bool dash::chooseOnBundle(const ScheduleHeader &header, ScheduleHeader &bundle) {
+  const ScheduleKind *kind = findScheduleKind(header.kind);
+  std::optional<Bundles> bundles = Bundles::of(header);
+  if (!bundles || (header.kind != autoKind && !(kind && kind->isSearched)))
+    return false;
+  bundle = bundles->headerOf(bundles->sizes().front());
+  bundle.choosesApart = false; // of so many tasks, it would be too many bytes
+  return true;
+}
+
 FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *context,
                                        EmitError emitError) {
+  bool fitsTable = header.problem.numTasks() <= maxTableRows;
+  if (ScheduleHeader bundle; fitsTable && chooseOnBundle(header, bundle)) {
+    FailureOr<ProvenOrder> built = buildOfLeastPrice(std::move(bundle), context, emitError);
+    if (failed(built))
+      return failure();
+    header.parts = built->schedule.parts;
+    header.choosesApart = false;
+    return buildOfKind(std::move(header), /*asFormulas=*/false, context, emitError);
+  }
+  if (header.kind == autoKind && header.level == DeterminismLevel::Run &&
+      isTooLargeToSearch(header)) {
+    header.parts = std::max<int64_t>(header.parts, 1);
+    header.choosesApart = false;
+    return buildOfKind(std::move(header), /*asFormulas=*/false, context, emitError);
+  }
   if (header.level != DeterminismLevel::Run && header.parts == 0) {
     FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
     if (failed(parts))

@@ -88,9 +88,7 @@ static std::optional<int64_t> partOf(const int32_t *record, const int32_t *visit
   return std::nullopt;
 }
 
-/// The items and visits that words hold, in issue order: sorted by their visits; an item without
-/// visits precedes the next one. Empty if `encodeOrder` does not write such words.
-static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header) {
+std::optional<Table> dash::decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header) {
   int64_t workers = header.workers, numItems = dash::numItems(header.problem, header.parts),
           tasks = header.problem.numTasks();
   if (int64_t(words.size()) != numOrderWords(workers, numItems, tasks))
@@ -150,9 +148,9 @@ static std::optional<PlannedOrder> parse(StringRef text, ScheduleHeader header) 
 
   PlannedOrder order;
   order.kind = kind->str();
-  order.words.reserve(text.size() / sizeof(int32_t));
-  for (size_t at = 0; at < text.size(); at += sizeof(int32_t))
-    order.words.push_back(llvm::support::endian::read32le(text.data() + at));
+  order.words.resize(text.size() / sizeof(int32_t));
+  for (auto [index, word] : llvm::enumerate(order.words))
+    word = llvm::support::endian::read32le(text.data() + index * sizeof(int32_t));
   std::optional<Table> table = decodeOrder(order.words, header);
   if (!table)
     return std::nullopt;
@@ -184,20 +182,20 @@ std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &reque
 }
 
 llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &order) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "built by " << order.kind << "\nwords\n";
-  for (int32_t word : order.words) {
-    char little[sizeof(word)];
-    llvm::support::endian::write32le(little, word);
-    os.write(little, sizeof(word));
-  }
+  // Larger orders are made of smaller ones, or anew in less time than their bytes take.
+  if (getFolder().empty() || request.problem.numTasks() > fewestSharedTasks)
+    return llvm::Error::success();
+  std::string text = "built by " + order.kind + "\nwords\n";
+  size_t begin = text.size();
+  text.resize(begin + order.words.size() * sizeof(int32_t));
+  for (auto [index, word] : llvm::enumerate(order.words))
+    llvm::support::endian::write32le(&text[begin + index * sizeof(int32_t)], word);
   return files.keep(describeRequest(request), text);
 }
 
 std::string dash::describeChoice(const ScheduleHeader &request) {
-  return "choice 5 " + bitsOf(request.cost.convert) + ' ' + bitsOf(request.cost.gather) + '\n' +
-         describeRequest(request);
+  return "choice 6 " + std::to_string(request.choosesApart) + ' ' + bitsOf(request.cost.convert) +
+         ' ' + bitsOf(request.cost.gather) + '\n' + describeRequest(request);
 }
 
 std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {

@@ -16,6 +16,11 @@ std::string describeRequest(const ScheduleHeader &request);
 /// does.
 std::string describeChoice(const ScheduleHeader &request);
 
+/// The items and visits that words hold, in issue order: sorted by their visits; an item without
+/// visits precedes the next one. Empty if `encodeOrder` does not write such words for a problem
+/// whose items share no visits.
+std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header);
+
 /// Planned orders and choices on disk. An order that is read is proven again.
 class OrderCache {
 public:

@@ -8,11 +8,16 @@
 #include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/Prices.h"
+#include "dash/Schedule/Progress.h"
 #include "dash/Support/CacheFolder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <atomic>
 #include <list>
 #include <map>
 #include <mutex>
@@ -54,8 +59,15 @@ struct OrderPlanner::State {
   static uint64_t bytesOf(const PlannedOrder &order) {
     return order.words.size() * sizeof(int32_t);
   }
+  // These are called with `buildMutex` held.
+  using Planned = std::shared_ptr<const PlannedOrder>;
+  FailureOr<Planned> plan(const ScheduleHeader &request, EmitError emitError);
+  FailureOr<Planned> planInBundles(const ScheduleHeader &request, const Bundles &bundles,
+                                   EmitError emitError);
+  FailureOr<OrderChoice> choose(const ScheduleHeader &request, EmitError emitError);
+  FailureOr<OrderChoice> chooseLarge(const ScheduleHeader &request, EmitError emitError);
   bool confirm(const ScheduleHeader &request, const OrderChoice &choice);
-  /// Warns about a failure to store on disk. Called with `buildMutex` held.
+  /// Warns about a failure to store on disk.
   void warnOf(llvm::Error error) {
     if (!error)
       return;
@@ -73,6 +85,7 @@ struct OrderPlanner::State {
   std::map<std::string, OrderChoice> choices; ///< guarded by `buildMutex`
   std::mutex buildMutex;                      ///< the context serves one thread at a time
   bool hasWarned = false;
+  std::atomic<int64_t> work = 0;
   MLIRContext context;
 };
 
@@ -86,6 +99,8 @@ std::string dash::orderCacheFolder() {
 OrderPlanner::OrderPlanner(PlannerOptions options)
     : state(std::make_unique<State>(std::move(options))) {}
 OrderPlanner::~OrderPlanner() = default;
+
+int64_t OrderPlanner::getWork() const { return state->work; }
 
 static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emitError) {
   const Problem &problem = request.problem;
@@ -176,6 +191,8 @@ llvm::Expected<ResultT> OrderPlanner::run(const ScheduleHeader &request,
       os << "; " << note;
     return success();
   });
+  ProgressScope progress(state->options.progress);
+  llvm::scope_exit count([&] { state->work += progress.getWork(); });
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(&state->context)); };
   if (succeeded(verifyRequest(request, emitError)))
     if (FailureOr<ResultT> built = build(emitError); succeeded(built))
@@ -186,25 +203,86 @@ llvm::Expected<ResultT> OrderPlanner::run(const ScheduleHeader &request,
 llvm::Expected<std::shared_ptr<const PlannedOrder>>
 OrderPlanner::plan(const ScheduleHeader &request) {
   using Kept = std::shared_ptr<const PlannedOrder>;
-  std::string key = describeRequest(request);
-  if (Kept order = state->find(key))
+  if (Kept order = state->find(describeRequest(request)))
     return order;
   std::lock_guard<std::mutex> lock(state->buildMutex);
-  if (Kept order = state->find(key))
+  return run<Kept>(request, [&](EmitError emitError) { return state->plan(request, emitError); });
+}
+
+FailureOr<OrderPlanner::State::Planned> OrderPlanner::State::plan(const ScheduleHeader &request,
+                                                                  EmitError emitError) {
+  std::string key = describeRequest(request);
+  if (Planned order = find(key))
     return order; // another thread was faster
-  return run<Kept>(request, [&](EmitError emitError) -> FailureOr<Kept> {
-    if (Kept order = state->disk.find(request)) {
-      state->keep(key, order);
-      return order;
-    }
-    FailureOr<PlannedOrder> built = build(request, &state->context, emitError);
-    if (failed(built))
+  const ScheduleKind *kind = findScheduleKind(request.kind);
+  bool searches = request.kind == autoKind || (kind && kind->isSearched);
+  if (std::optional<Bundles> bundles = Bundles::of(request); bundles && searches) {
+    FailureOr<Planned> order = planInBundles(request, *bundles, emitError);
+    if (succeeded(order))
+      keep(key, *order);
+    return order;
+  }
+  if (Planned order = disk.find(request)) {
+    keep(key, order);
+    return order;
+  }
+  FailureOr<PlannedOrder> built = build(request, &context, emitError);
+  if (failed(built))
+    return failure();
+  auto order = std::make_shared<const PlannedOrder>(std::move(*built));
+  warnOf(disk.keep(request, *order));
+  keep(key, order);
+  return Planned(order);
+}
+
+/// Plans bundles of each size, which are proven, and deals their items out again and again. Nothing
+/// here grows with the tasks of the whole.
+FailureOr<OrderPlanner::State::Planned>
+OrderPlanner::State::planInBundles(const ScheduleHeader &request, const Bundles &bundles,
+                                   EmitError emitError) {
+  ScheduleHeader named = request;
+  if (request.kind == autoKind) {
+    FailureOr<OrderChoice> choice = chooseLarge(request, emitError);
+    if (failed(choice))
       return failure();
-    auto order = std::make_shared<const PlannedOrder>(std::move(*built));
-    state->warnOf(state->disk.keep(request, *order));
-    state->keep(key, order);
-    return Kept(order);
-  });
+    named.kind = choice->kind;
+    if (!choice->isTable)
+      return plan(named, emitError);
+  }
+  SmallVector<Table, 2> tables;
+  SmallVector<double, 2> makespans;
+  double ofBound = 1;
+  auto order = std::make_shared<PlannedOrder>();
+  order->lowerBound = leastMakespan(
+      {request.problem, request.parts, request.workers, request.maxDqBytes, request.cost});
+  for (int64_t size : bundles.sizes()) {
+    ScheduleHeader one = bundles.headerOf(size);
+    one.kind = named.kind;
+    FailureOr<Planned> planned = plan(one, emitError);
+    if (failed(planned))
+      return failure();
+    std::optional<Table> table = decodeOrder((*planned)->words, one);
+    assert(table && "the words of a planned order hold it");
+    tables.push_back(std::move(*table));
+    makespans.push_back((*planned)->facts.makespan);
+    order->kind = (*planned)->kind;
+    order->lowerBound = std::max(order->lowerBound, (*planned)->lowerBound);
+    if ((*planned)->lowerBound > 0)
+      ofBound = std::max(ofBound, makespans.back() / (*planned)->lowerBound);
+    noteProgress([&] {
+      return llvm::formatv("ordered {0} of {1} kv heads, which serve all", size,
+                           request.problem.kvHeads * request.problem.numSequences())
+          .str();
+    });
+  }
+  SmallVector<const Table *, 2> orders;
+  for (const Table &table : tables)
+    orders.push_back(&table);
+  Bundles::Items dealt = bundles.deal(orders, makespans);
+  double makespan = std::max(dealt.makespan, ofBound * order->lowerBound);
+  order->facts = {request.workers, /*dynamicIssue=*/false, makespan};
+  order->words = bundles.encode(orders, dealt);
+  return Planned(order);
 }
 
 static ScheduleHeader nameOrder(ScheduleHeader request, const OrderChoice &choice) {
@@ -237,39 +315,88 @@ bool OrderPlanner::State::confirm(const ScheduleHeader &request, const OrderChoi
 }
 
 llvm::Expected<OrderChoice> OrderPlanner::choose(ScheduleHeader request) {
-  constexpr size_t mostChoices = 4096;
   request.kind = autoKind.str();
   request.apart = Apart::None; // as the key says
   request.choosesApart = true;
-  std::string key = describeChoice(request);
   std::lock_guard<std::mutex> lock(state->buildMutex);
-  if (auto found = state->choices.find(key); found != state->choices.end())
-    return found->second;
   ScheduleHeader stated = request;
   stated.parts = request.parts == 0 ? 1 : request.parts;
-  return run<OrderChoice>(stated, [&](EmitError emitError) -> FailureOr<OrderChoice> {
-    std::optional<OrderChoice> choice = state->disk.findChoice(request);
-    if (!choice || !state->confirm(request, *choice)) {
-      FailureOr<ProvenOrder> built =
-          buildSchedule(request, /*asFormulas=*/false, &state->context, emitError);
-      if (failed(built))
+  return run<OrderChoice>(stated,
+                          [&](EmitError emitError) { return state->choose(request, emitError); });
+}
+
+FailureOr<OrderChoice> OrderPlanner::State::choose(const ScheduleHeader &request,
+                                                   EmitError emitError) {
+  constexpr size_t mostChoices = 4096;
+  std::string key = describeChoice(request);
+  if (auto found = choices.find(key); found != choices.end())
+    return found->second;
+  std::optional<OrderChoice> choice;
+  if (Bundles::of(request) || isTooLargeToSearch(request)) {
+    FailureOr<OrderChoice> large = chooseLarge(request, emitError);
+    if (failed(large))
+      return failure();
+    choice = std::move(*large);
+  } else if (choice = disk.findChoice(request); !choice || !confirm(request, *choice)) {
+    FailureOr<ProvenOrder> built =
+        buildSchedule(request, /*asFormulas=*/false, &context, emitError);
+    if (failed(built))
+      return failure();
+    const Schedule &schedule = built->schedule;
+    choice = {schedule.kind,      schedule.parts,        schedule.apart,
+              schedule.isTable(), built->facts.makespan, lowerBound(schedule)};
+    if (choice->isTable) {
+      ScheduleHeader named = nameOrder(request, *choice);
+      if (failed(verifyWords(named, emitError)))
         return failure();
-      const Schedule &schedule = built->schedule;
-      choice = {schedule.kind,      schedule.parts,        schedule.apart,
-                schedule.isTable(), built->facts.makespan, lowerBound(schedule)};
-      if (choice->isTable) {
-        ScheduleHeader named = nameOrder(request, *choice);
-        if (failed(verifyWords(named, emitError)))
-          return failure();
-        auto order = std::make_shared<const PlannedOrder>(encode(*built));
-        state->warnOf(state->disk.keep(named, *order));
-        state->keep(describeRequest(named), order);
-      }
-      state->warnOf(state->disk.keepChoice(request, *choice));
+      auto order = std::make_shared<const PlannedOrder>(encode(*built));
+      warnOf(disk.keep(named, *order));
+      keep(describeRequest(named), order);
     }
-    if (state->choices.size() >= mostChoices)
-      state->choices.clear();
-    state->choices[key] = *choice;
-    return std::move(*choice);
-  });
+    warnOf(disk.keepChoice(request, *choice));
+  }
+  if (choices.size() >= mostChoices)
+    choices.clear();
+  choices[key] = *choice;
+  return std::move(*choice);
+}
+
+/// The choice for a problem that is not ordered as a whole: that of its first bundle, or formulas.
+/// Its time is the bound times what a smaller problem takes of its own bound.
+FailureOr<OrderChoice> OrderPlanner::State::chooseLarge(const ScheduleHeader &request,
+                                                        EmitError emitError) {
+  OrderChoice choice;
+  double ofBound = 1;
+  if (ScheduleHeader bundle; chooseOnBundle(request, bundle)) {
+    FailureOr<OrderChoice> first = choose(bundle, emitError);
+    if (failed(first))
+      return failure();
+    choice = std::move(*first);
+    ofBound = choice.lowerBound > 0 ? choice.makespan / choice.lowerBound : 1;
+    const ScheduleKind *kind = nullptr;
+    if (!choice.isTable) {
+      ScheduleHeader stated = request;
+      stated.parts = choice.parts;
+      FailureOr<const ScheduleKind *> fixed = fixedKindForAll(stated, ofBound, &context, emitError);
+      if (failed(fixed))
+        return failure();
+      kind = *fixed;
+    }
+    choice.isTable = !kind;
+    choice.kind = (kind ? *kind : searchedKind()).name.str();
+  } else {
+    ScheduleHeader stated = request;
+    stated.parts = std::max<int64_t>(request.parts, 1);
+    FailureOr<FixedChoice> fixed =
+        chooseFixedKind(stated, /*asFormulas=*/true, &context, emitError);
+    if (failed(fixed))
+      return failure();
+    choice.kind = fixed->kind->name.str();
+    choice.parts = stated.parts;
+    ofBound = fixed->ofBound;
+  }
+  choice.lowerBound = leastMakespan(
+      {request.problem, choice.parts, request.workers, request.maxDqBytes, request.cost});
+  choice.makespan = ofBound * choice.lowerBound;
+  return choice;
 }

@@ -5,8 +5,10 @@
 #include "EstimateRun.h"
 #include "PackItems.h"
 #include "Replay/Clock.h"
+#include "dash/Schedule/Progress.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <array>
 #include <cmath>
 #include <limits>
@@ -305,7 +307,12 @@ private:
     Plan plan = makePlan(layout);
     Dispatch dispatch = makeDispatch(layout);
     dispatch.limit = limit / handicap;
-    if (failed(runListScheduler(repeated, plan, cost, dispatch, found)))
+    bool isBetter = succeeded(runListScheduler(repeated, plan, cost, dispatch, found));
+    noteProgress([&] {
+      return llvm::formatv("simulated a layout of {0} tasks", problem.numTasks() * request.copies)
+          .str();
+    });
+    if (!isBetter)
       return false;
     if (request.copies > 1)
       takeMiddle(found);

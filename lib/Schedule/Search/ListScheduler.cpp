@@ -15,6 +15,7 @@
 #include "Replay/Clock.h"
 #include "Replay/Replay.h"
 #include "Replay/Sleepers.h"
+#include "dash/Schedule/Progress.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/bit.h"
@@ -81,11 +82,16 @@ public:
     double spare = lost.spare(dispatch.limit, workers.size(), numTasks, numItems);
     for (int32_t worker : llvm::seq<int32_t>(workers.size()))
       events.push(0, worker);
+    int64_t steps = 0;
     for (int32_t worker; (worker = events.pop()) >= 0;) {
       step(worker);
-      if (lost.get() > spare)
+      ++steps;
+      if (lost.get() > spare) {
+        countWork(steps);
         return failure();
+      }
     }
+    countWork(numTasks);
     assert(table.items.size() == plan.items.size() && asleep.empty() && "every item has run");
     result.makespan = makespan;
     return success(makespan < dispatch.limit);

@@ -11,6 +11,8 @@
 #include "Explain.h"
 #include "Replay/Clock.h"
 #include "Replay/Replay.h"
+#include "dash/Schedule/Progress.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Sequence.h"
 #include <utility>
 
@@ -139,6 +141,7 @@ public:
 
   LogicalResult task(int64_t index, int64_t item, const Visit &, int64_t chainIndex) {
     noteOrder(lastItem[chainIndex], item);
+    ++numTasks;
     ChainTime &chain = chains[chainIndex];
     Worker &worker = workers[index];
     bool beginsItem = std::exchange(worker.item, item) != item;
@@ -162,6 +165,7 @@ public:
 
   bool dynamicIssue = true, hasGivenUp = false;
   double makespan = 0;
+  int64_t numTasks = 0; ///< reached so far
 
 private:
   int64_t numItemsWithTasks() const {
@@ -307,6 +311,7 @@ FailureOr<ScheduleFacts> dash::verifyWithin(const Schedule &schedule, double lim
   if (limit < infinity && longestList(schedule) > limit)
     return ScheduleFacts{0, false, infinity};
   Proof proof(schedule, limit, emitError);
+  llvm::scope_exit count([&] { countWork(proof.numTasks); });
   Replay<Proof> replay(schedule, proof);
   int64_t mostUnfinished = 0;
   for (int64_t worker : llvm::seq(schedule.workers)) {

@@ -11,6 +11,11 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +31,8 @@ FEWEST_OF_FORMULAS = 1 << 16
 # kv tiles for each worker: with more of them parts save less than ordering the problem in each
 # number takes
 FEW = 4
+SLOW = 0.2  # seconds of planning, after which the log says what is planned
+log = logging.getLogger("dash_attn")
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     batch, _, kv_heads, _, kv_rows = sizes
     are_many = batch * kv_heads * -(-kv_rows // tiles["kv"]) >= FEW * workers
     given = named(dict(zip(SIZES, sizes)))
-    found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
+    with _said(sizes):
+        found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
     pairs = batch * sizes[1] * -(-sizes[3] // tiles["q"]) * -(-kv_rows // tiles["kv"])
     of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or pairs < FEWEST_OF_FORMULAS else ()
     has_runs = found.parts > sizes[1] // kv_heads
@@ -66,11 +74,32 @@ def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
     if not wanted.sizes:
         return manifest, compiled.ptx, compiled.order
     lib, given = library(), named(dict(zip(SIZES, wanted.sizes)))
-    order = make(lib.dashPlannerPlan, _planner(), StringRef.of(manifest), given, len(given))
+    with _said(wanted.sizes):
+        order = make(lib.dashPlannerPlan, _planner(), StringRef.of(manifest), given, len(given))
     try:
         return lib.dashOrderGetManifest(order).bytes, compiled.ptx, lib.dashOrderGetBytes(order).bytes
     finally:
         lib.dashOrderDestroy(order)
+
+
+@contextmanager
+def _said(sizes: tuple[int, ...]) -> Iterator[None]:
+    """Planning these sizes: what takes longer than a moment is in the log, at its level INFO,
+    while it runs and with its time afterwards."""
+    if not log.isEnabledFor(logging.INFO):
+        yield
+        return
+    batch, heads, kv_heads, q_rows, kv_rows = sizes
+    what = f"the order of {batch} x {heads} query and {kv_heads} kv heads of {q_rows} x {kv_rows} rows"
+    begun, timer = time.monotonic(), threading.Timer(SLOW, log.info, ("planning %s", what))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if (seconds := time.monotonic() - begun) > SLOW:
+            log.info("planned %s in %.1f s", what, seconds)
 
 
 @functools.lru_cache(maxsize=128)  # megabytes each
