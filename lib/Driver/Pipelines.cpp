@@ -44,6 +44,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
   order.costs = options.costs;
+  order.card = options.card;
   order.assume = true;
   if (options.table)
     order.form = OrderForm::Table;

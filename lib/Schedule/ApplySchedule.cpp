@@ -101,7 +101,7 @@ private:
       return failure();
     if (form == OrderForm::Table && failed(verifyTableFits(*problem, emitError)))
       return failure();
-    FailureOr<Cost> cost = resolveCost(items, *problem, emitError);
+    FailureOr<Cost> cost = resolveCost(items, *problem, *level, emitError);
     if (failed(cost))
       return failure();
     FailureOr<ProvenOrder> proven = build(name, *problem, *level, *described, *cost,
@@ -211,10 +211,9 @@ private:
 
   /// The problem's costs: options first, then the file of costs. A remark reports a head dim that
   /// the file lacks.
-  FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, EmitError emitError) {
-    FailureOr<Prices> prices = Prices::shipped();
-    if (!costs.empty())
-      prices = Prices::read(costs, emitError);
+  FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, DeterminismLevel level,
+                              EmitError emitError) {
+    FailureOr<Prices> prices = Prices::find(costs, card, level, emitError);
     if (failed(prices))
       return failure();
     if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())

@@ -48,6 +48,9 @@ static cl::opt<int64_t> headDim("head-dim", cl::desc("Columns of Q, K and V"), c
 static cl::opt<std::string> costs("costs",
                                   cl::desc("A file of costs; those of an H200 come with dash"),
                                   cl::init(""), cl::cat(category));
+static cl::opt<std::string> card("card",
+                                 cl::desc("Instead, the card whose costs are taken: h100 or h200"),
+                                 cl::init(""), cl::cat(category));
 static cl::opt<bool> cache("cache",
                            cl::desc("Take the order from those kept on disk, and keep it there"),
                            cl::init(false), cl::cat(category));
@@ -119,9 +122,8 @@ static ScheduleHeader readRequest(int64_t &pricedHeadDim) {
   if (batch > maxItems)
     refuse("batch must be at most " + llvm::Twine(maxItems) + ", got " + llvm::Twine(batch));
   problem.sequences.assign(batch, {q, kv});
-  FailureOr<Prices> prices = Prices::shipped();
-  if (!costs.empty())
-    prices = Prices::read(costs, [&] { return emitError(UnknownLoc::get(&context)); });
+  FailureOr<Prices> prices =
+      Prices::find(costs, card, *asked, [&] { return emitError(UnknownLoc::get(&context)); });
   if (failed(prices))
     refuse(message);
   request.cost = prices->of(problem);
@@ -154,7 +156,7 @@ static ResultT timed(const PlannerOptions &options,
 
 static std::string makeWorld() {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &sizes, &mask, &level, &workers, &forWorkers, &parts, &apart, &cache, &chooses})
+           &sizes, &mask, &level, &workers, &forWorkers, &parts, &apart, &cache, &chooses, &card})
     if (option->getNumOccurrences())
       refuse("--" + option->ArgStr + " is an option of orders, and --world makes none");
   SharedOptions shared{kind, costs, headDim, repeats};

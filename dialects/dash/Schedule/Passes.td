@@ -154,6 +154,9 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     Option<"costs", "costs", "std::string", /*default=*/"\"\"",
            "A file of costs, by head dim and class of masks (dialects/dash/docs/schedules.md). The "
            "default is that of an H200, in microseconds">,
+    Option<"card", "card", "std::string", /*default=*/"\"\"",
+           "Instead of a file, the card whose costs are taken: h100 or h200. For levels run and "
+           "batch: from machine on, orders are the same for all cards">,
     Option<"compute", "compute", "double", /*default=*/"-1",
            "Cost of a task's products; the default, -1, takes it from the file of costs, and so "
            "below">,

@@ -56,6 +56,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> costs{
       *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
       llvm::cl::init(ApplyScheduleOptions().costs)};
+  Option<std::string> card{
+      *this, "card",
+      llvm::cl::desc("Instead of a file, the card whose costs are taken: h100 or h200"),
+      llvm::cl::init(ApplyScheduleOptions().card)};
   // What is asked of the tiling: --dash-choose-tiling chooses the rest.
   Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q; 0 is the choice's"),
                         llvm::cl::init(ChooseTilingOptions().qTile)};

@@ -14,16 +14,24 @@ enum class MaskClass { Full, Masked };
 /// masks.
 class Prices {
 public:
-  /// The prices of an H200, in microseconds, which come with the library.
+  /// The card whose prices are taken where none is named.
+  static constexpr llvm::StringLiteral defaultCard = "h200";
+  /// Its prices, in microseconds, which come with the library.
   static const Prices &shipped();
+  /// Those of a card that come with the library, such as h100, or null.
+  static const Prices *shippedFor(StringRef card);
+  /// The prices of a file, of a card, or shipped(), whichever is named. Fails with a message if both
+  /// are, or if there are none of the card, or if the level is for all cards.
+  static FailureOr<Prices> find(StringRef path, StringRef card, DeterminismLevel level,
+                                EmitError emitError);
   /// Reads a file. Fails with a message that names the place in it.
   static FailureOr<Prices> read(StringRef path, EmitError emitError);
 
   /// The costs of a problem's tasks, at the least head dim that is not below the problem's, or else
   /// at the largest.
-  Cost of(const Problem &problem) const { return find(problem).cost; }
+  Cost of(const Problem &problem) const { return entryOf(problem).cost; }
   /// The head dim at which these were measured.
-  int64_t headDimOf(const Problem &problem) const { return find(problem).headDim; }
+  int64_t headDimOf(const Problem &problem) const { return entryOf(problem).headDim; }
   /// A message if that head dim is not the problem's; empty if it is.
   std::string describeUnmeasured(const Problem &problem) const;
 
@@ -35,7 +43,7 @@ private:
     MaskClass mask;
     Cost cost;
   };
-  const Entry &find(const Problem &problem) const;
+  const Entry &entryOf(const Problem &problem) const;
   std::vector<Entry> entries; ///< by head dim, each with both classes
 };
 

@@ -5,7 +5,9 @@
 #include "dash/IR/DashAttrs.h"
 #include "dash/Schedule/JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -109,27 +111,63 @@ FailureOr<Prices> Prices::read(StringRef path, EmitError emitError) {
   return parse(path, *text, emitError);
 }
 
-/// The file dialects/dash/Schedule/costs-h200.json, embedded by the build.
-static constexpr llvm::StringLiteral shippedText =
-#include "ShippedCosts.inc"
-    ;
+namespace {
+struct ShippedFile {
+  StringRef card, text;
+};
+} // namespace
 
-const Prices &Prices::shipped() {
-  static const Prices prices = [] {
+/// The files dialects/dash/Schedule/costs-CARD.json, embedded by the build.
+static constexpr ShippedFile shippedFiles[] = {
+#include "ShippedCosts.inc"
+};
+
+const Prices &Prices::shipped() { return *shippedFor(defaultCard); }
+
+const Prices *Prices::shippedFor(StringRef card) {
+  static const std::map<StringRef, Prices> all = [] {
     MLIRContext context(MLIRContext::Threading::DISABLED);
-    FailureOr<Prices> parsed =
-        parse("costs-h200.json", shippedText, [&] { return emitError(UnknownLoc::get(&context)); });
-    assert(succeeded(parsed) && "the file that comes with the library is right");
-    return std::move(*parsed);
+    std::map<StringRef, Prices> all;
+    for (const ShippedFile &file : shippedFiles) {
+      FailureOr<Prices> parsed = parse(("costs-" + file.card + ".json").str(), file.text,
+                                       [&] { return emitError(UnknownLoc::get(&context)); });
+      assert(succeeded(parsed) && "the files that come with the library are right");
+      all.emplace(file.card, std::move(*parsed));
+    }
+    return all;
   }();
-  return prices;
+  auto found = all.find(card);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+FailureOr<Prices> Prices::find(StringRef path, StringRef card, DeterminismLevel level,
+                               EmitError emitError) {
+  if (!path.empty() && !card.empty())
+    return emitError() << "costs are named twice: expected a file or card '" << card
+                       << "', got both";
+  if (!path.empty())
+    return read(path, emitError);
+  if (card.empty())
+    return shipped();
+  const Prices *prices = shippedFor(card);
+  if (!prices) {
+    auto cards = llvm::map_range(shippedFiles, [](const ShippedFile &file) { return file.card; });
+    return emitError() << "no costs are shipped for card '" << card << "', expected one of "
+                       << llvm::join(cards, ", ") << "; a file of costs serves any other card";
+  }
+  if (level >= DeterminismLevel::Machine)
+    return emitError() << "level '" << stringifyDeterminismLevel(level)
+                       << "' gives the same bits on every card, so its costs are no card's: leave "
+                          "out card '"
+                       << card << "', or name a file of costs that all take";
+  return *prices;
 }
 
 static int64_t largerHeadDim(const Problem &problem) {
   return std::max(problem.headDim, problem.headDimV);
 }
 
-const Prices::Entry &Prices::find(const Problem &problem) const {
+const Prices::Entry &Prices::entryOf(const Problem &problem) const {
   MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
   int64_t headDim = std::min(largerHeadDim(problem), entries.back().headDim);
   return *llvm::find_if(
