@@ -205,9 +205,12 @@ private:
       return spellCapability(one.capability) + " (" + one.products.str() + ")";
     });
     StringRef device = problem.device.length ? toStringRef(problem.device).take_front(64) : "one";
-    return refuse(
-        "expected a GPU of compute capability " + llvm::join(known, " or ") + ", found " +
-        (problem.capability == 0 ? "none" : device + " of " + spellCapability(problem.capability)));
+    return refuse("expected a GPU of compute capability " + llvm::join(known, " or ") + ", found " +
+                  (problem.capability == 0
+                       ? "none"
+                       : device + " of " + spellCapability(problem.capability) +
+                             "; there, a deterministic backward of FlashAttention or "
+                             "cuDNN has the same bits on every run"));
   }
 
   const DashProblem &problem;
