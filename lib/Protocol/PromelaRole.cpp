@@ -412,8 +412,9 @@ void RolePrinter::printStep(size_t begin) {
   printFrom(begin, {begin, /*isNumbers=*/false}, 3);
   line(2) << "}\n";
   if (first && first->is(SumAction::Take)) {
-    line(1) << formatv(
-        ":: d_step {{ at == {0} && !refused[warp] -> refused[warp] = 1; refusals++ }\n", begin);
+    line(1) << formatv(":: d_step {{ at == {0} && !refused[warp] -> refused[warp] = 1; refusals++; "
+                       "assert(counter[TILE({1})] <= {2} || turn_is_over) }\n",
+                       begin, tile(*first), in(*first, 0));
   }
 }
 

@@ -10,7 +10,7 @@
 /* An assertion is named after the mistake that it finds: these are always 0. */
 hidden byte more_arrivals_than_expected, read_before_full, overwritten_before_empty, copied_twice_at_once, negative_use,
   read_outside_of_list, turn_of_another_step, add_without_its_turn, store_over_sums_or_add_to_none, add_before_sums,
-  turn_given_before_sums, turn_given_untaken, tensor_core_given_twice, stuck_before_its_turn, stuck_in_its_turn,
+  turn_given_before_sums, turn_given_untaken, tensor_core_given_twice, stuck_before_its_turn, stuck_in_its_turn, turn_is_over,
   unlike_reduced_worker, ends_under_way, slot_not_empty_at_end, tensor_core_never_taken, chain_incomplete, last_turn_not_marked;
 
 #ifndef SEQUENCES
@@ -233,7 +233,7 @@ bit holds[WARPS];
 #define AT(v) (v)
 
 /* The turns of other workers. Only a process that waits for a turn sees it, so it is given at that
-   time, or refused as long as any process can still move. */
+   time, or refused as long as any process can still move. A turn that is over never comes again. */
 bit refused[WARPS];
 #define COMES(t, turn) (counter[t] == (turn) || (counter[t] + 1 == (turn) && (counter[t] + BEFORE(t)) % 2 == 1))
 

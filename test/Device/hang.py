@@ -159,7 +159,7 @@ def judge(fault: str, found: dict[str, Any], timeout: float) -> str:
     if fault == "lost" and "this turn was never given" not in text:
         return f"expected a turn that was never given, found: {text}"
     done = subprocess.run([sys.executable, "-m", "dash_attn.hang", found["dump"], "--svg", found["dump"].replace(".zip", ".svg")], capture_output=True,
-                          text=True, check=False, env={**os.environ, "PYTHONPATH": str(HERE.parents[1] / "python")})
+                          text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2])})
     return "" if done.returncode == 1 and f"worker {WORKER} has turn" in done.stdout else f"the dump says: {done.stdout}{done.stderr}"
 
 
