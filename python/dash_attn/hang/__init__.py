@@ -24,4 +24,5 @@ __all__ = ["Dump", "Look", "Watch", "explain", "explain_ranks", "main", "read", 
 
 
 def main() -> int:
+    """Runs `python3 -m dash_attn.hang`, and returns its status."""
     return run("hang", _main)

@@ -40,6 +40,7 @@ class Look:
         return library().dashTurnsDescribe(self._handle, before._handle if before else Handle()).text.rstrip("\n")
 
     def json(self) -> str:
+        """Returns `data` as JSON text."""
         return json.dumps(self.data, indent=1)
 
     def region(self, index: int) -> bytes:
@@ -79,6 +80,7 @@ class Dump:
 
     @staticmethod
     def of(plan: Plan, manifest: str, look: Look) -> Dump:
+        """A dump of what `look` has read: `plan` and `manifest` are its launch's."""
         return Dump(manifest, dict(plan.sizes), {name: look.region(index) for index, name in enumerate(plan.regions())
                                                  if library().dashPlanReadsRegion(plan.handle, index)})
 
@@ -110,6 +112,8 @@ class Dump:
         return Dump(manifest, sizes, files)
 
     def look(self) -> Look:
+        """What the dump says of its launch. Raises ArgumentError if regions are missing or are
+        another program's."""
         plan, lib = _plan_of(self.manifest, self.sizes), library()
         found = plan.regions()
         given = self._cut(plan, found) if "workspace" in self.regions else self.regions

@@ -96,6 +96,7 @@ class Watch:
     # ---- Begin and end --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Begins to look, in a thread of its own. What was launched before is not seen."""
         self._wakes = os.pipe()
         if self._signal is not None:
             os.set_blocking(self._wakes[1], False)
