@@ -89,7 +89,12 @@ def measure(name: str) -> dict[str, Any]:
         torch.autograd.grad(x * x, x)
         given = [one.detach() for one in (q, k, v)]
         if lengths:
-            return torch.ops.aten._flash_attention_forward(*given, ends, ends, max(lengths), max(lengths), 0.0, causal, False)
+            right = 0 if causal else -1
+            found = torch.ops.aten._flash_attention_forward(*given, ends, ends, max(lengths), max(lengths), 0.0, False, False,
+                                                            window_size_left=-1, window_size_right=right)
+            at = torch.arange(rows, device="cuda")
+            outside = (at < ends[0]) | (at >= ends[-1])
+            return found[0].masked_fill(outside[:, None, None], 0), found[1].masked_fill(outside, 0)
         for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION):
             with sdpa_kernel(backend):
                 o = F.scaled_dot_product_attention(*[one.requires_grad_() for one in given], is_causal=causal, enable_gqa=heads != kv_heads)

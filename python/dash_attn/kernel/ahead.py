@@ -75,6 +75,7 @@ ORDERS: dict[Window, tuple[Order, ...]] = {
         Order(("symmetric-shift",), is_table=False),
         Order((SEARCHED,), is_table=True, parts=2, has_runs=True),
         Order((SEARCHED,), is_table=True, parts=8),
+        Order((SEARCHED,), is_table=True, parts=8, has_runs=True),
         Order((SEARCHED,), is_table=True, parts=16, has_runs=True, apart="all"),
         Order((SEARCHED,), is_table=True, parts=4, has_runs=True, apart="parts"),
     ),
