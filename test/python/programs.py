@@ -102,7 +102,7 @@ def folders_do_not_grow() -> None:
 
 
 def the_build_is_the_linkers() -> None:
-    said = subprocess.run(["readelf", "-n", programs.library_path()], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(["readelf", "-n", programs.library()._name], capture_output=True, text=True, check=True).stdout
     assert f"Build ID: {programs.build_id()}\n" in said and len(programs.build_id()) == 40
     notes = b"\4\0\0\0\2\0\0\0\1\0\0\0GNU\0ab\0\0" + b"\4\0\0\0\3\0\0\0\3\0\0\0GNU\0abc\0"
     assert programs._build_id_in(notes) == "616263" and programs._build_id_in(notes[:20]) == ""

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from ..support.files import appears, read_bytes
 from .compiler import Compiled, compile_program
-from .library import library, library_path
+from .library import library
 
 log = logging.getLogger("dash_attn")
 MOST_BYTES = 1 << 26  # of a file
@@ -92,7 +92,7 @@ def folders() -> Iterator[tuple[Path, bool]]:
 
 
 def shipped_folder() -> Path:
-    return Path(os.path.abspath(library_path())).parent / "programs"
+    return Path(os.path.abspath(library()._name)).parent / "programs"
 
 
 def users_folder() -> Path | None:
@@ -113,8 +113,7 @@ def cache_folder() -> Path | None:
 @cache
 def build_id() -> str:
     """What the linker made of libdash's content, in hexadecimal digits; empty where it made nothing."""
-    library()
-    with open(library_path(), "rb") as file, contextlib.suppress(struct.error):
+    with open(library()._name, "rb") as file, contextlib.suppress(struct.error):
         head = file.read(64)
         (at,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
         for number in range(count if head[:5] == b"\x7fELF\x02" else 0):
