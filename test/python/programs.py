@@ -172,7 +172,7 @@ def all_are_made() -> None:
 def usual_sizes_are_served() -> None:
     """By what `--all` makes, without looking at it."""
     usual = set(ahead.wanted_programs((64, 128), ("bf16",)))
-    assert len(usual) == 138 and len(ahead.wanted_programs((64,), ("bf16", "f16"))) == 138
+    assert len(usual) == 140 and len(ahead.wanted_programs((64,), ("bf16", "f16"))) == 140
     for wanted in (Wanted(64, "bf16", FULL, "shift"), Wanted(128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
                    Wanted(128, "bf16", CAUSAL, is_list=True)):
         assert wanted in usual, wanted
