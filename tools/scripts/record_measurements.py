@@ -9,8 +9,9 @@ Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `p
 dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.json, of
 test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
 *-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. *-head-dims
-is of test/Device/head_dims.py; *-packed, *-jax and *-host of check-device. In a page, what stands
-between <!-- NAME --> and <!-- end NAME --> is written.
+is of test/Device/head_dims.py, *-world-compare of test/Device/world_compare.py; *-packed, *-jax
+and *-host of check-device. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is
+written.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def main() -> None:
     page = replace(page, "front-ends", front_ends(newest(root, "packed"), newest(root, "jax"), newest(root, "host")))
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0])),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
+                DOCS / "world.md": replace(house.read(root / DOCS / "world.md"), "measured", of_worlds(*newest(root, "world-compare"))),
                 DOCS / "measurements.svg": draw(bench, baselines)}
     findings = house.Findings("measurements")
     for path, text in contents.items():
@@ -259,6 +261,58 @@ def head_dims_beside_cudnn(record: dict, name: str) -> str:
         lines.append(f"| {title if title != last else ''} | {row['rows']} | **{row['dash']:.0f}** | {row['cudnn']:.0f} | {row['dash'] / row['cudnn']:.2f} |")
         last = title
     return "\n" + "\n".join(lines) + "\n\n"
+
+
+def of_worlds(record: dict, name: str) -> str:
+    """Worlds on one GPU and on two, beside other ways to share a document out."""
+    found = record["forward, backward, both, ms"]
+    lines = [f"`test/Device/world_compare.py`, {record['gpu']}, PyTorch {record['torch']}, {record['date']} ([record]({link(name)})): {record['heads']} heads of "
+             f"{record['head_dim']}, {record['kv_heads']} of keys and values, bf16, causal, forward + backward in milliseconds, the least of {record['rounds']} rounds, of two "
+             "GPUs the slower. In brackets: how many times as fast as one GPU at level `run`.", ""]
+    columns = [(f"{rows} rows, {documents}", ways) for rows, lists in found.items() for documents, ways in lists.items()]
+    for is_one in (True, False):
+        some = [(column, ways) for column, ways in columns if column.endswith("one document") == is_one]
+        lines += [f"| GPUs, way | {' | '.join(column for column, _ in some)} |", "|---|" + "---|" * len(some)]
+        for count in ("one GPU", "two GPUs"):
+            for way in some[0][1][count]:
+                if way != "hidden":
+                    lines.append(f"| {count}, {way} | {' | '.join(beside_level_run(ways, count, way) for _, ways in some)} |")
+        lines.append("")
+    shares = "; ".join(f"{ways['two GPUs']['hidden']['share hidden']:.2f} ({column})" for column, ways in columns)
+    lines += [f"**Hidden.** Two micro-batches in turns, {record['layers']} layers each, hide this share of their exchange: {shares}.", ""]
+    beside = record["exchange beside kernels"]
+    lines += [f"**An exchange beside kernels.** {beside['launches']} backwards of {beside['heads']} heads of {beside['rows']} rows, and as many exchanges, "
+              f"{beside['MB out of a GPU']:.0f} MB out of a GPU in all, which need nothing of each other. Kernels leave so many multiprocessors free:", "",
+              "| free | kernels, ms | exchange, ms | both at once, ms | share hidden |", "|---|---|---|---|---|"]
+    for way, times in beside["ms"].items():
+        cells = [f"{times[one]:.2f}" for one in ("leaves", "exchange", "both", "share hidden")] if isinstance(times, dict) else ["–"] * 4
+        lines.append(f"| {way.replace(' free', '')} | {' | '.join(cells)} |")
+    lines += ["", *of_extensions({column: ways for column, ways in columns if column.endswith("one document")})]
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def of_extensions(columns: dict[str, dict]) -> list[str]:
+    """What each extension could bring at most, by the times of one document."""
+    parts: dict[str, list[str]] = {"forward": [], "leaves": [], "exchange": []}
+    for column, ways in columns.items():
+        one, two = ways["one GPU"], ways["two GPUs"]
+        best = "level world, flash3" if "level world, flash3" in two else "level world, flash2"
+        run, flash2, world, both = one["level run"], one["level world, flash2"], one[best], two[best]
+        rows = column.partition(",")[0]
+        parts["forward"].append(f"{flash2[0] / run[0]:.2f} with flash2 and {world[0] / run[0]:.2f} with {best[-6:]} ({rows})")
+        parts["leaves"].append(f"{world[1] / run[1]:.2f} ({rows})")
+        parts["exchange"].append(f"{2 * both[2] / world[2]:.2f} ({rows})")
+    return ["**What could still be gained.** Times of one document over those that an ideal one would take:", "",
+            f"1. The forward, beside level `run` on one GPU: {'; '.join(parts['forward'])}. `forward=\"flash3\"` is this gain.",
+            f"2. The cut into leaves, one GPU's backward beside level `run`: {'; '.join(parts['leaves'])}. Sums that leave as f32 and are added in place, and one launch "
+            "for several leaves, could bring a part of it.",
+            f"3. The exchange and uneven shares, two GPUs beside half of one at level `world`: {'; '.join(parts['exchange'])}. A hidden exchange could bring most of it."]
+
+
+def beside_level_run(ways: dict, count: str, way: str) -> str:
+    """A way's times. One that could not run has text in their place."""
+    times, one = ways[count].get(way), next(iter(ways["one GPU"].values()))
+    return f"{times[0]:.1f} + {times[1]:.1f} ({one[2] / times[2]:.2f})" if isinstance(times, list) else "–"
 
 
 def last_test(record: dict, name: str) -> dict:
