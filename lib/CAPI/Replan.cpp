@@ -146,9 +146,10 @@ public:
     (*program)["min_workers"] = !waits         ? 1
                                 : drawsTickets ? planned.facts.minWorkers
                                                : manifest.workers;
-    for (json::Value &entry : *whole.getArray("entries"))
-      if (entry.getAsObject()->getString("role") == "main")
-        (*entry.getAsObject())["cooperative"] = waits && manifest.workers > 1 && !drawsTickets;
+    for (auto [entry, known] : llvm::zip_equal(*whole.getArray("entries"), manifest.entries))
+      if (known.role == "main")
+        (*entry.getAsObject())["cooperative"] =
+            waits && takesTurns(known) && manifest.workers > 1 && !drawsTickets;
     for (json::Value &region : *whole.getArray("workspace"))
       if (region.getAsObject()->getString("initial") == "file")
         (*region.getAsObject())["bytes"] = std::to_string(files.order.size());
@@ -166,6 +167,13 @@ public:
   }
 
 private:
+  /// Not if the entry is that of a gradient apart, which adds nothing.
+  static bool takesTurns(const launch::Entry &entry) {
+    return llvm::any_of(entry.parameters, [](const launch::Parameter &parameter) {
+      return parameter.name == "workspace.turns";
+    });
+  }
+
   static constexpr llvm::StringLiteral sizesOption = " sizes=";
 
   static int64_t roundUp(int64_t rows, int64_t step) { return llvm::divideCeil(rows, step) * step; }

@@ -70,6 +70,19 @@ static void lowerFill(linalg::FillOp fill) {
   fill.erase();
 }
 
+/// A function has one problem, or several in an array.
+static void addProblem(FunctionOpInterface function, ProblemAttr problem) {
+  SmallVector<Attribute> problems;
+  if (auto several = function->getAttrOfType<ArrayAttr>(problemAttr))
+    llvm::append_range(problems, several);
+  else if (Attribute first = function->getAttr(problemAttr))
+    problems.push_back(first);
+  problems.push_back(problem);
+  function->setAttr(problemAttr, problems.size() == 1
+                                     ? problems.front()
+                                     : ArrayAttr::get(problem.getContext(), problems));
+}
+
 namespace {
 
 struct LowerToLoops : public dash::impl::LowerToLoopsBase<LowerToLoops> {
@@ -83,6 +96,7 @@ struct LowerToLoops : public dash::impl::LowerToLoopsBase<LowerToLoops> {
       getOperation()->emitWarning() << "no scheduled 'dash.items' to lower; run --dash-tile and "
                                        "--dash-apply-schedule first";
     SymbolTableCollection symbols;
+    known.clear();
     for (ItemsOp items : scheduled)
       if (failed(lower(items, symbols)))
         return signalPassFailure();
@@ -124,14 +138,8 @@ private:
                                      "argument";
     markArguments(items, schedule);
     if (function) {
-      SmallVector<Attribute> problems = {op.getProblem()};
-      if (auto several = function->getAttrOfType<ArrayAttr>(problemAttr))
-        problems.insert(problems.begin(), several.begin(), several.end());
-      else if (Attribute first = function->getAttr(problemAttr))
-        problems.insert(problems.begin(), first);
-      function->setAttr(problemAttr, problems.size() == 1
-                                         ? problems.front()
-                                         : ArrayAttr::get(op.getContext(), problems));
+      if (known.insert({function.getOperation(), op}).second) // loops of one order are one problem
+        addProblem(function, op.getProblem());
       function.walk([](linalg::FillOp fill) { lowerFill(fill); });
       items.walk([&](SoftcapOp op) { function->setAttr(softcapAttr, op.getCapAttr()); });
     }
@@ -188,6 +196,8 @@ private:
     op.erase();
     return WalkResult::advance();
   }
+
+  llvm::DenseSet<std::pair<Operation *, Operation *>> known; ///< functions and orders of this run
 };
 
 } // namespace

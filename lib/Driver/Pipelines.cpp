@@ -32,7 +32,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   tiling.slots = options.slots;
   tiling.target = options.target;
   manager.addPass(createChooseTiling(tiling));
-  manager.addPass(createTile());
+  TileOptions tile;
+  tile.split = options.split;
+  manager.addPass(createTile(tile));
   ApplyScheduleOptions order;
   order.kind = options.kind;
   order.path = options.path;

@@ -29,12 +29,12 @@ namespace {
 
 class Describer {
 public:
-  Describer(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords, bool drawsTickets)
-      : workers(workers), function(workers->getParentOfType<FunctionOpInterface>()),
+  Describer(ArrayRef<WorkersOp> all, ScheduleOp schedule, int64_t numOrderWords, bool drawsTickets)
+      : all(all), function(WorkersOp(all.front())->getParentOfType<FunctionOpInterface>()),
         schedule(schedule), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
         problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
         // All roles run the same items.
-        list((*workers.getRoles().begin()).getItems().getSequencesAttr()),
+        list((*WorkersOp(all.front()).getRoles().begin()).getItems().getSequencesAttr()),
         context(schedule.getContext()) {
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<MemRefType>(argument.getType()))
@@ -55,6 +55,10 @@ public:
 
 private:
   void readWorkers() {
+    for (WorkersOp workers : all)
+      readWorkers(workers);
+  }
+  void readWorkers(WorkersOp workers) {
     workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
     workers.walk([&](OrderedReduceOp op) {
       overlapsRounding |= op.getSignalsCompletion();
@@ -73,7 +77,8 @@ private:
   /// that existing kernels do not change.
   void collectMaps() {
     llvm::DenseSet<TensorRoleAttr> stored; // looked up only
-    workers.walk([&](StoreOp op) { stored.insert(roleOf(op.getTarget())); });
+    for (WorkersOp workers : all)
+      workers.walk([&](StoreOp op) { stored.insert(roleOf(op.getTarget())); });
     for (auto [role, type] : tensors) {
       if (!role.isTile())
         continue;
@@ -285,7 +290,7 @@ private:
     return describeTable(schedule, bool(list), apart);
   }
 
-  WorkersOp workers;
+  ArrayRef<WorkersOp> all; ///< a main kernel each
   FunctionOpInterface function;
   ScheduleOp schedule;
   int64_t numOrderWords;
@@ -305,7 +310,7 @@ private:
 
 } // namespace
 
-ProgramAttr dash::describeProgram(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords,
-                                  bool drawsTickets) {
-  return Describer(workers, schedule, numOrderWords, drawsTickets).describe();
+ProgramAttr dash::describeProgram(ArrayRef<WorkersOp> all, ScheduleOp schedule,
+                                  int64_t numOrderWords, bool drawsTickets) {
+  return Describer(all, schedule, numOrderWords, drawsTickets).describe();
 }

@@ -46,13 +46,14 @@ struct OutlineProgram : public dash::impl::OutlineProgramBase<OutlineProgram> {
   using OutlineProgramBase::OutlineProgramBase;
 
   void runOnOperation() override {
-    SmallVector<WorkersOp> found;
-    getOperation()->walk([&](WorkersOp op) { found.push_back(op); });
+    llvm::MapVector<Operation *, SmallVector<WorkersOp, 1>> found; // by function
+    getOperation()->walk(
+        [&](WorkersOp op) { found[op->getParentOfType<FunctionOpInterface>()].push_back(op); });
     if (found.empty())
       getOperation()->emitWarning() << "no 'dash.workers' to make kernels of; run "
                                        "--dash-assign-roles first";
     SymbolTableCollection symbols;
-    for (WorkersOp workers : found) {
+    for (auto &[function, workers] : found) {
       if (failed(outline(workers, symbols)))
         return signalPassFailure();
       ++numOutlined;
@@ -60,7 +61,9 @@ struct OutlineProgram : public dash::impl::OutlineProgramBase<OutlineProgram> {
   }
 
 private:
-  LogicalResult outline(WorkersOp workers, SymbolTableCollection &symbols) {
+  /// All workers of a function have the same order.
+  LogicalResult outline(ArrayRef<WorkersOp> all, SymbolTableCollection &symbols) {
+    WorkersOp workers = all.front();
     auto function = workers->getParentOfType<FunctionOpInterface>();
     if (!function)
       return workers.emitError() << "kernels are made of functions, and this stands in none";
@@ -90,7 +93,7 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
-    kernels->setAttr(programAttr, describeProgram(workers, schedule, words.size(), tickets));
+    kernels->setAttr(programAttr, describeProgram(all, schedule, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

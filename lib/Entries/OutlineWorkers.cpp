@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WorkersRegions.h"
 #include "dash/Entries/Kernels.h"
 #include "dash/Entries/Parameters.h"
 #include "dash/Entries/Passes.h"
@@ -100,7 +101,8 @@ static LogicalResult layOutMaps(Kernels &kernels, WorkersOp workers) {
   ProgramAttr program = kernels.program;
   SmallVector<TensorMapAttr> maps(program.getMaps());
   llvm::BitVector isLaidOut(maps.size());
-  WalkResult result = workers.walk([&](Operation *op) {
+  auto function = workers->getParentOfType<FunctionOpInterface>();
+  WalkResult result = function->walk([&](Operation *op) {
     for (const SlotAccess &copy : copiesOf(op)) {
       SwizzledAttr layout = copy.getLayout();
       TensorRoleAttr role = roleOf(copy.memory.tensor);
@@ -126,55 +128,31 @@ static LogicalResult layOutMaps(Kernels &kernels, WorkersOp workers) {
   return success();
 }
 
-/// Adds regions with a slot for each contribution that is kept beside the sums; contributions kept
-/// apart have theirs already.
-static void addContributions(Kernels &kernels) {
-  TilesAttr tiles = kernels.facts().getTiles();
-  for (TensorRoleAttr sums : kernels.program.getSummed())
-    if (!kernels.program.isApart(sums))
-      kernels.program = kernels.program.withRegion(
-          RegionAttr::get(kernels.module->getContext(), contributionsRegion(sums),
-                          contributionsBytes(sums, tiles, kernels.parts()),
-                          /*alignment=*/128, RegionBefore::Any, RegionAfter::Any));
-  kernels.module->setAttr(programAttr, kernels.program);
+static bool addsSums(WorkersOp workers) {
+  return llvm::any_of(workers.getRoles(), [](RoleOp role) { return role.isReducer(); });
 }
 
-/// Adds the region of records, and the names of what they record.
-static LogicalResult addTrace(Kernels &kernels, WorkersOp workers) {
-  Builder b(workers.getContext());
-  llvm::SetVector<StringAttr> names;
-  TraceLevel level = TraceLevel::Items;
-  workers.walk([&](TraceOp op) {
-    TraceEvent event = op.getEvent();
-    if (op.getOfAttr())
-      names.insert(op.getOfAttr());
-    if (event == TraceEvent::Turn || event == TraceEvent::Given)
-      level = std::max(level, TraceLevel::Turns);
-    else if (event > TraceEvent::Item)
-      level = TraceLevel::All;
+/// A main kernel that adds nothing is called after the results that it stores.
+static std::string nameOfEntry(WorkersOp workers, const Kernels &kernels) {
+  std::string name = kernels.entryName(EntryRole::Main);
+  workers.walk([&](CopyOutOp copy) {
+    std::string suffix = ("_" + roleOf(copy.getTarget()).getName()).str();
+    if (!addsSums(workers) && !StringRef(name).ends_with(suffix))
+      name += suffix;
   });
-  SmallVector<StringAttr> lanes;
-  for (const std::string &lane : workers.getLanes())
-    lanes.push_back(b.getStringAttr(lane));
-  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, level, *workers.getTrace(),
-                               lanes, names.getArrayRef())))
-    return failure();
-  auto trace =
-      TraceAttr::get(b.getContext(), level, *workers.getTrace(), lanes, names.getArrayRef());
-  kernels.program = kernels.program.withTrace(trace);
-  kernels.module->setAttr(programAttr, kernels.program);
-  return success();
+  return name;
 }
 
 static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRef<Value> outside,
                               bool drawsTickets, bool keepsContributions) {
   ProgramAttr program = kernels.program;
+  bool hasSums = addsSums(workers);
   EntryLaunch launch;
   launch.role = EntryRole::Main;
   launch.grid[0] = "workers";
   launch.threads = workers.getNumWarps() * threadsOfWarp;
   launch.sharedBytes = *workers.getSharedBytes();
-  launch.cooperative = kernels.facts().getMinWorkers() > 1 && !drawsTickets;
+  launch.cooperative = hasSums && kernels.facts().getMinWorkers() > 1 && !drawsTickets;
   ParameterList parameters;
   parameters.workspace("descriptors");
   for (TensorKind kind : {TensorKind::LogRow, TensorKind::Row})
@@ -183,7 +161,7 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
         parameters.workspace(rowsRegion(role));
   auto addSums = [&](bool isKeyValue) {
     for (TensorRoleAttr sums : program.getSummed())
-      if (sums.isKeyValue() == isKeyValue)
+      if (hasSums && sums.isKeyValue() == isKeyValue)
         parameters.workspace(program.isApart(sums) ? contributionsRegion(sums) : sumsRegion(sums))
             .workspace(turnsRegion(sums));
   };
@@ -207,7 +185,7 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
     parameters.workspace("tickets");
   if (workers.getTrace())
     parameters.workspace("trace");
-  return EntryBuilder(workers.getLoc(), kernels.module, kernels.entryName(launch.role), launch,
+  return EntryBuilder(workers.getLoc(), kernels.module, nameOfEntry(workers, kernels), launch,
                       parameters);
 }
 
@@ -269,7 +247,7 @@ static LogicalResult outline(WorkersOp workers) {
       makeEntry(workers, *kernels, outside.getArrayRef(), drawsTickets, keepsContributions);
   for (Value value : outside)
     replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
-  if (kernels->facts().getOverlapsRounding())
+  if (kernels->facts().getOverlapsRounding() && addsSums(workers))
     hopper::letNextLaunchBegin(b);
   workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   b.finish();

@@ -269,6 +269,14 @@ bool ChannelOp::isExchange() {
   return putter && putter == getGetter();
 }
 
+bool ChannelOp::isWayOut() {
+  return llvm::none_of(getResult().getUsers(), [&](Operation *user) {
+    return llvm::any_of(syncsOf(user), [&](const Sync &sync) {
+      return sync.slot.channel == getResult() && !sync.borrows;
+    });
+  });
+}
+
 LogicalResult ChannelOp::verify() {
   if (failed(verifyRange(*this, "depth", getDepth(), 1, maxCount)))
     return failure();

@@ -118,7 +118,19 @@ static LogicalResult verifyWayOut(Operation *store, ChannelOp channel, Side put)
   return success();
 }
 
+/// Slots that nobody fills are for the results of one role.
+static LogicalResult verifyOneLeaves(ChannelOp channel) {
+  SmallVector<Side> leaving = sidesOf(channel, isBorrow);
+  if (leaving.size() == 1)
+    return success();
+  return channel.emitError() << "channel '" << channel.getName()
+                             << "', which no role fills, must be the way out of one, got "
+                             << leaving.size();
+}
+
 static LogicalResult verifySides(ChannelOp channel) {
+  if (channel.isWayOut() && !sidesOf(channel, isBorrow).empty())
+    return verifyOneLeaves(channel);
   SmallVector<Side> putters = sidesOf(channel, isPut), getters = sidesOf(channel, isGet);
   if (putters.size() != 1 || getters.size() != 1)
     return channel.emitError() << "channel '" << channel.getName()
@@ -230,8 +242,10 @@ private:
               program.push_back({op, sync, 0});
             continue;
           }
-          if (sync.borrows) { // after the item's steps
-            program.push_back({op, sync, firstStep + numSteps + sync.slot.ahead});
+          if (sync.borrows) { // after the item's steps, or a slot that has no uses
+            bool isWayOut = sync.slot.channel.getDefiningOp<ChannelOp>().isWayOut();
+            int64_t next = isWayOut ? 0 : firstStep + numSteps;
+            program.push_back({op, sync, next + sync.slot.ahead});
             continue;
           }
           // After an item's steps, a channel of steps may have uses of the item.

@@ -46,6 +46,9 @@ private:
     if (schedule.getParts() > 1 && !schedule.isOrdered())
       return emitError() << "kernels add parts in turns, and kind '" << schedule.getKind()
                          << "' gives none: order the problem with parts=1, or by another kind";
+    if (schedule.getParts() > 1 && isApart())
+      return emitError() << "kernels of a gradient apart cover 1 part, got " << schedule.getParts()
+                         << ": order the problem with parts=1, or tile it with split=none";
     if (failed(checkList(items.getSequencesAttr())) || failed(verifyWidths(items)))
       return failure();
     if (schedule.getTable() && failed(checkSizes(problem)))
@@ -65,6 +68,13 @@ private:
     if (function->getNumRegions() != 1 || !function.getResultTypes().empty())
       return function.emitError() << "kernels cover functions without results";
     return success();
+  }
+
+  /// Whether the problem has other loops beside this one.
+  bool isApart() {
+    int64_t loops = 0;
+    function.walk([&](ItemsOp) { ++loops; });
+    return loops > 1;
   }
 
   /// Kernels of a list find lengths in a table, or get them when they run.
@@ -240,7 +250,7 @@ struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {
     if (found.empty())
       getOperation()->emitWarning() << "no scheduled 'dash.items' to make kernels of; run "
                                        "--dash-tile and --dash-apply-schedule first";
-    if (failed(checkPlaces(found)))
+    if (failed(verifyOneProblem(found)))
       return signalPassFailure();
     SymbolTableCollection symbols;
     for (ItemsOp items : found) {
@@ -268,19 +278,6 @@ private:
     return failure(result.wasInterrupted() || !llvm::all_of(found, [](ItemsOp items) {
                      return succeeded(verifyOwnsKv(items));
                    }));
-  }
-
-  LogicalResult checkPlaces(ArrayRef<ItemsOp> found) {
-    Operation *last = nullptr;
-    for (ItemsOp items : found) {
-      auto function = items->getParentOfType<FunctionOpInterface>();
-      if (!function)
-        return items.emitError() << "kernels are made of functions, and this stands in none";
-      if (function == last)
-        return items.emitError() << "kernels cover one problem a function, and this is the second";
-      last = function;
-    }
-    return success();
   }
 };
 

@@ -84,6 +84,28 @@ LogicalResult dash::verifyWidths(ItemsOp items) {
   return failure(result.wasInterrupted());
 }
 
+LogicalResult dash::verifyOneProblem(ArrayRef<ItemsOp> found) {
+  ItemsOp last;
+  llvm::SmallDenseSet<Value, 4> written; // looked up only
+  for (ItemsOp items : found) {
+    auto function = items->getParentOfType<FunctionOpInterface>();
+    if (!function)
+      return items.emitError() << "kernels are made of functions, and this stands in none";
+    bool isFirst = !last || last->getParentOfType<FunctionOpInterface>() != function;
+    if (isFirst)
+      written.clear();
+    bool isAnother = !isFirst && items.getOrderAttr() != last.getOrderAttr();
+    items.walk([&](Operation *op) {
+      if (auto store = dyn_cast<StoreOp>(op))
+        isAnother |= !written.insert(store.getTarget()).second;
+    });
+    if (isAnother)
+      return items.emitError() << "kernels cover one problem a function, and this is the second";
+    last = items;
+  }
+  return success();
+}
+
 LogicalResult dash::verifyOwnsKv(ItemsOp items) {
   if (!items.ownsQ())
     return success();

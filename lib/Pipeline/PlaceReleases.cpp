@@ -188,10 +188,17 @@ private:
     return success();
   }
 
-  /// The first channel whose slots the role fills in its steps, and that the result's tile fits.
+  /// The first channel whose slots the role fills in its steps, or nobody fills, and that the
+  /// result's tile fits.
   Value findWayOut(StoreOp store) {
     Value channel;
     Type element = store.getTarget().getType().getElementType();
+    for (ChannelOp one : role->getParentOfType<WorkersOp>().getChannels())
+      if (!channel && one.isWayOut() &&
+          StoreOp::canLeave(store.getValue().getType(), element, one.getType()))
+        channel = one;
+    if (channel)
+      return channel;
     role.walk([&](PutOp put) {
       if (put.isLoad() || !put->getParentOfType<WalkOp>() ||
           !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))

@@ -10,6 +10,9 @@
 using namespace mlir;
 using namespace mlir::dash;
 
+/// The second slice of a result is written while the first is copied.
+static constexpr int64_t slotsOfWayOut = 2;
+
 namespace {
 
 /// Writes the roles of a problem that has been cut.
@@ -30,6 +33,11 @@ public:
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
                                            nullptr, nullptr, cut.tiling.holds(slot.name)));
+    }
+    if (cut.wayOut) {
+      b.setLoc(items.getLoc());
+      ChannelOp::create(b, ChannelType::get(b.getContext(), {cut.wayOut}), "out", slotsOfWayOut,
+                        nullptr, nullptr, nullptr, nullptr, /*held=*/false);
     }
     addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });

@@ -34,7 +34,7 @@ public:
     return failure(failed(findTiling()) || failed(findWalk()) || failed(assign()) ||
                    failed(checkCrossings()) || failed(cutItemLoads()) || failed(cutStepLoads()) ||
                    failed(cutExchanges()) || failed(cutSums()) || failed(cutItemSums()) ||
-                   failed(chooseHeaders()) || failed(checkSlots()));
+                   failed(chooseHeaders()) || failed(checkSlots()) || failed(findWayOut()));
   }
 
 private:
@@ -271,6 +271,18 @@ private:
                                  << " to compute with, so nothing tells its consumers what to do";
       slot->header = header;
     }
+    return success();
+  }
+
+  /// Results leave through slots of a factor that warpgroups exchange. Where they exchange none,
+  /// results have slots of their own, as wide as such a factor.
+  LogicalResult findWayOut() {
+    bool exchanges = llvm::any_of(slots, [](const Slot &slot) { return slot.to == slot.from; });
+    for (StoreOp store : items.getBody().getOps<StoreOp>())
+      if (!exchanges && !cut.wayOut)
+        cut.wayOut = RankedTensorType::get(
+            {store.getValue().getType().getDimSize(0), items.getTiles().getQ()},
+            store.getTarget().getType().getElementType());
     return success();
   }
 

@@ -46,6 +46,7 @@ struct RoleCut {
   TilingAttr tiling;
   TileSplits splits; ///< of tiles of the items
   SmallVector<Slot> slots;
+  RankedTensorType wayOut;    ///< of slots for results alone; null where they leave through others
   const Slot *sums = nullptr; ///< carries an item's own sums if they are added, not stored
   llvm::MapVector<Operation *, Role> roles;
 };

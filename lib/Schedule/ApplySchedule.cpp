@@ -61,6 +61,7 @@ struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
     });
     if (!isTiled)
       return signalPassFailure();
+    orders = {};
     if (unscheduled.empty() && !function.empty()) {
       getOperation()->emitError() << "no unscheduled 'dash.items' is called '"
                                   << function.getValue() << "'";
@@ -81,6 +82,8 @@ private:
     FailureOr<StatedSizes> sizes = parseSizes(this->sizes, emitError);
     if (failed(sizes))
       return failure();
+    if (orders.has(items))
+      return orders.orderAlike(items, sizes->isSequenceList());
     SmallVector<AssumedSize> assumed;
     if (assume)
       assumed = assumeSizes(items, *sizes);
@@ -138,8 +141,8 @@ private:
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
         << remark::metric("minWorkers", proven->facts.minWorkers);
     numTasks += problem->numTasks();
-    orderItems(items, *schedule, proven->facts, name.split('#').first, sizes->isSequenceList());
-    return success();
+    orders.add(items, addOrder(items, *schedule, proven->facts, name.split('#').first));
+    return orders.orderAlike(items, sizes->isSequenceList());
   }
 
   /// Formulas are proven for assumed sizes and serve any. A table would only serve the assumed
@@ -290,6 +293,7 @@ private:
                          << dqLimit.getValue();
     return parts == 0 ? success() : verifyParts(problem, parts, emitError);
   }
+  KnownOrders orders; ///< of this run
 };
 
 } // namespace

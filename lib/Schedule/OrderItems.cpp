@@ -98,8 +98,27 @@ LogicalResult dash::verifyCanBeOrdered(ItemsOp items, int64_t parts) {
   return failure(result.wasInterrupted());
 }
 
-void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
-                      StringRef function, bool isList) {
+ScheduleOp KnownOrders::find(ItemsOp items) const {
+  for (const Known &one : all)
+    if (llvm::equal(one.over, items->getOperands()) && one.facts == items->getAttrDictionary())
+      return one.order;
+  return ScheduleOp();
+}
+
+void KnownOrders::add(ItemsOp items, ScheduleOp order) {
+  all.push_back({llvm::to_vector<3>(items->getOperands()), items->getAttrDictionary(), order});
+}
+
+LogicalResult KnownOrders::orderAlike(ItemsOp items, bool isList) const {
+  ScheduleOp order = find(items);
+  if (failed(verifyCanBeOrdered(items, order.getParts())))
+    return failure();
+  orderItems(items, order, isList);
+  return success();
+}
+
+ScheduleOp dash::addOrder(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
+                          StringRef function) {
   Operation *table = SymbolTable::getNearestSymbolTable(items);
   Operation *topLevel = items;
   while (topLevel->getParentOp() != table)
@@ -108,11 +127,14 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
   ScheduleOp op =
       createScheduleOp(builder, items.getLoc(), (function + "_order").str(), schedule, facts);
   SymbolTable(table).insert(op); // makes the name unique
+  return op;
+}
 
-  builder.setInsertionPoint(items);
+void dash::orderItems(ItemsOp items, ScheduleOp op, bool isList) {
+  OpBuilder builder(items);
   auto ordered = ItemsOp::create(
       builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()), items.getQ(),
-      items.getK(), items.getV(), items.getTiles(), items.getMask(), schedule.level,
+      items.getK(), items.getV(), items.getTiles(), items.getMask(), op.getLevel(),
       isList && !items.getSequencesAttr() ? op.getProblem().getSequences()
                                           : items.getSequencesAttr(),
       items.getSide());
@@ -123,7 +145,7 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
   if (SinkGradientOp sink = findSinkGradient(ordered))
     sink.setSequencesAttr(ordered.getSequencesAttr());
   for (auto walk : llvm::make_early_inc_range(ordered.getBody().front().getOps<WalkOp>()))
-    orderWalk(walk, ordered.givesTurns(), schedule.isOrdered());
-  if (schedule.parts > 1)
-    orderStores(ordered, schedule.isOrdered());
+    orderWalk(walk, ordered.givesTurns(), op.isOrdered());
+  if (op.getParts() > 1)
+    orderStores(ordered, op.isOrdered());
 }

@@ -10,11 +10,34 @@ namespace mlir::dash {
 /// Fails, with a message, if `orderItems` cannot handle the items.
 LogicalResult verifyCanBeOrdered(ItemsOp items, int64_t parts);
 
-/// Replaces an unscheduled `dash.items` by one in the order of `schedule`. Adds the schedule to the
-/// nearest symbol table under a name made from `function`. `isList`: the sequences are a list,
-/// which the types cannot tell from a batch.
-void orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
-                StringRef function, bool isList);
+/// The orders of items that are ordered already: loops over the same tensors, with the same tiles
+/// and mask, have the same order.
+class KnownOrders {
+public:
+  bool has(ItemsOp items) const { return bool(find(items)); }
+  /// Before the items are ordered.
+  void add(ItemsOp items, ScheduleOp order);
+  /// Puts items in the order that they have. `isList` as of `orderItems`.
+  LogicalResult orderAlike(ItemsOp items, bool isList) const;
+
+private:
+  ScheduleOp find(ItemsOp items) const;
+
+  struct Known {
+    SmallVector<Value, 3> over;
+    Attribute facts;
+    ScheduleOp order;
+  };
+  SmallVector<Known, 1> all;
+};
+
+/// Adds the schedule to the nearest symbol table of items, under a name made from `function`.
+ScheduleOp addOrder(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
+                    StringRef function);
+
+/// Replaces an unscheduled `dash.items` by one in the order of `schedule`. `isList`: the sequences
+/// are a list, which the types cannot tell from a batch.
+void orderItems(ItemsOp items, ScheduleOp schedule, bool isList);
 
 } // namespace mlir::dash
 

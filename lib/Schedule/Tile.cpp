@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileWidths.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,48 +36,6 @@ static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t>
   return memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
 }
 
-/// The width of tiles for tensors with `columns` columns: the least of `widths` that has room for
-/// all tensors, or the tensor's own width if `widths` is empty. `verifyWidths` comes first.
-static int64_t widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widths) {
-  if (widths.empty())
-    return columns;
-  int64_t least = *llvm::max_element(widths);
-  for (int64_t width : widths)
-    if (width >= std::max(op.getHeadDim(), op.getHeadDimV()))
-      least = std::min(least, width);
-  return least;
-}
-
-static LogicalResult verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths) {
-  constexpr int64_t step = 8; // step of head dims
-  for (int64_t width : widths)
-    if (width < step || width % step != 0)
-      return op.emitError() << "'widths' must be multiples of " << step << ", got " << width;
-  for (int64_t headDim : {op.getHeadDim(), op.getHeadDimV()})
-    if (!widths.empty() && *llvm::max_element(widths) < headDim)
-      return op.emitError() << "has head dim " << headDim
-                            << ", for which none of 'widths' has room: "
-                            << "the largest is " << *llvm::max_element(widths);
-  return success();
-}
-
-/// `value` with a type that states each leading size that the type of any of `others` states.
-/// `others` have the same sizes.
-static Value withStatedSizes(ImplicitLocOpBuilder &b, Value value, ArrayRef<Value> others,
-                             ArrayRef<unsigned> dims) {
-  auto type = cast<MemRefType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  for (unsigned dim : dims)
-    for (Value other : others)
-      if (auto otherType = cast<MemRefType>(other.getType());
-          ShapedType::isDynamic(shape[dim]) && !otherType.isDynamicDim(dim))
-        shape[dim] = otherType.getDimSize(dim);
-  if (ArrayRef(shape) == type.getShape())
-    return value;
-  MemRefType stated = MemRefType::Builder(type).setShape(shape);
-  return memref::CastOp::create(b, stated, value);
-}
-
 namespace {
 
 /// Builds the tiled form of one attention backward before it.
@@ -102,9 +61,9 @@ public:
     if (op.getSoftcapAttr())
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
     if (split == GradientSplit::DQ)
-      buildSplit(scale, delta);
+      buildDqApart(scale, delta);
     else
-      buildWhole(scale, delta);
+      buildAdded(scale, delta);
     if (!op.getDelta())
       memref::DeallocOp::create(b, delta);
     op.erase();
@@ -121,8 +80,11 @@ private:
     return arith::ConstantOp::create(b, type, b.getZeroAttr(type));
   }
 
-  /// Items that own kv tiles, and add their contributions to sums of dQ.
-  void buildWhole(Value scale, Value delta) {
+  /// Items that own kv tiles, and add their contributions to sums of dQ; with dV apart, behind such
+  /// items for dV.
+  void buildAdded(Value scale, Value delta) {
+    if (split == GradientSplit::DV)
+      buildDvItems(scale, delta);
     Value dqSum = allocateSums(b, op.getDq(), {columns});
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     linalg::FillOp::create(b, zero, dqSum);
@@ -132,20 +94,23 @@ private:
   }
 
   /// Items that own kv tiles for dK and dV, then items that own q tiles for dQ.
-  void buildSplit(Value scale, Value delta) {
+  void buildDqApart(Value scale, Value delta) {
     buildKvItems(scale, delta, /*dqSum=*/Value());
     tiling = {}; // no kernel has items that own q tiles
     buildQItems(scale, delta);
   }
 
   ItemsOp createItems(TensorSide own) {
-    // A size that one operand's type states holds for all.
-    SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
-                               op.getO() ? op.getO() : op.getDelta()};
-    SmallVector<Value> perKv = {op.getK(), op.getV(), op.getDk(), op.getDv()};
-    Value overQ = withStatedSizes(b, op.getQ(), perQ, {0, 1, 2});
-    overQ = withStatedSizes(b, overQ, perKv, {0});
-    Value overK = withStatedSizes(b, op.getK(), perKv, {0, 1, 2});
+    // A size that one operand's type states holds for all. Loops over the same values share an
+    // order.
+    if (!overQ) {
+      SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
+                                 op.getO() ? op.getO() : op.getDelta()};
+      SmallVector<Value> perKv = {op.getK(), op.getV(), op.getDk(), op.getDv()};
+      overQ = withStatedSizes(b, op.getQ(), perQ, {0, 1, 2});
+      overQ = withStatedSizes(b, overQ, perKv, {0});
+      overK = withStatedSizes(b, op.getK(), perKv, {0, 1, 2});
+    }
     auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
                                  TilesAttr::get(b.getContext(), qRows, kvRows), op.getMask(),
                                  op.getLevel(), op.getSequencesAttr(), own);
@@ -155,30 +120,55 @@ private:
 
   /// dqSum is null where dQ is apart.
   void buildKvItems(Value scale, Value delta, Value dqSum) {
-    Value dkZero = zeros(single({kvRows, columns}));
-    Value dvZero = columnsV == columns ? dkZero : zeros(single({kvRows, columnsV}));
+    bool hasDv = split != GradientSplit::DV;
+    SmallVector<Value> zero = {zeros(single({kvRows, columns}))};
+    if (hasDv)
+      zero.push_back(columnsV == columns ? zero[0] : zeros(single({kvRows, columnsV})));
     ItemsOp items = createItems(TensorSide::KV);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&items.getBody().front());
     Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
     Value k = LoadOp::create(b, half(kvRows, columns), op.getK(), sequence, head, tile);
     Value v = LoadOp::create(b, half(kvRows, columnsV), op.getV(), sequence, head, tile);
-    auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{dkZero, dvZero});
+    auto walk = WalkOp::create(b, /*hasTurn=*/false, zero);
     StoreOp::create(b, walk.getResult(0), op.getDk(), sequence, head, tile, scale);
-    StoreOp::create(b, walk.getResult(1), op.getDv(), sequence, head, tile, /*scale=*/Value());
+    if (hasDv)
+      StoreOp::create(b, walk.getResult(1), op.getDv(), sequence, head, tile, /*scale=*/Value());
     b.setInsertionPointToEnd(&walk.getBody().front());
     QTiles mine = loadQ(sequence, walk.getHead(), walk.getTile(), delta);
     ScoreTiles scores = buildScores({sequence, tile, walk.getTile()}, k, v, mine, scale,
-                                    /*roundsP=*/true);
-    Value dv =
-        product("dv", scores.p, false, mine.dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
-    Value dk =
+                                    /*roundsP=*/hasDv);
+    SmallVector<Value> sums(1);
+    if (hasDv)
+      sums.push_back(product("dv", scores.p, false, mine.dOut, false, {kvRows, columnsV},
+                             walk.getCarried()[1]));
+    sums[0] =
         product("dk", scores.ds, false, mine.q, false, {kvRows, columns}, walk.getCarried()[0]);
     if (dqSum) {
       Value dq = product("dq", scores.ds, true, k, false, {qRows, columns});
       ReduceOp::create(b, dq, dqSum, sequence, walk.getHead(), walk.getTile());
     }
-    YieldOp::create(b, ValueRange{dk, dv});
+    YieldOp::create(b, sums);
+  }
+
+  /// Items that own kv tiles, for dV alone: nothing is summed across them.
+  void buildDvItems(Value scale, Value delta) {
+    Value zero = zeros(single({kvRows, columnsV}));
+    ItemsOp items = createItems(TensorSide::KV);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&items.getBody().front());
+    Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
+    Value k = LoadOp::create(b, half(kvRows, columns), op.getK(), sequence, head, tile);
+    auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{zero});
+    StoreOp::create(b, walk.getResult(0), op.getDv(), sequence, head, tile, /*scale=*/Value());
+    b.setInsertionPointToEnd(&walk.getBody().front());
+    QTiles mine = loadQ(sequence, walk.getHead(), walk.getTile(), /*delta=*/Value());
+    Value s = buildS(k, mine, scale);
+    Value p = buildP(s, {sequence, tile, walk.getTile()}, mine, scale);
+    Value factor = RoundOp::create(b, half(kvRows, qRows), p);
+    Value dv =
+        product("dv", factor, false, mine.dOut, false, {kvRows, columnsV}, walk.getCarried()[0]);
+    YieldOp::create(b, ValueRange{dv});
   }
 
   void buildQItems(Value scale, Value delta) {
@@ -202,7 +192,7 @@ private:
     YieldOp::create(b, ValueRange{dq});
   }
 
-  /// What a task needs of a q tile.
+  /// What a task needs of a q tile; delta may be null.
   struct QTiles {
     Value q, dOut, lse, delta;
   };
@@ -213,7 +203,7 @@ private:
     Value q = load(half(qRows, columns), op.getQ());
     Value dOut = load(half(qRows, columnsV), op.getDOut());
     Value lse = load(single({qRows}), op.getLse());
-    return {q, dOut, lse, load(single({qRows}), delta)};
+    return {q, dOut, lse, delta ? load(single({qRows}), delta) : Value()};
   }
 
   /// Which task it is.
@@ -224,14 +214,19 @@ private:
   struct ScoreTiles {
     Value p, ds;
   };
+  Value buildS(Value k, const QTiles &mine, Value scale) {
+    Value s = product("s", k, false, mine.q, true, {kvRows, qRows});
+    return cap ? SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, IntegerAttr())
+               : s;
+  }
+  Value buildP(Value s, Place at, const QTiles &mine, Value scale) {
+    return ProbabilityOp::create(b, single({kvRows, qRows}), s, mine.lse, at.sequence, at.kvTile,
+                                 at.qTile, cap ? cap : scale, IntegerAttr());
+  }
   ScoreTiles buildScores(Place at, Value k, Value v, const QTiles &mine, Value scale,
                          bool roundsP) {
-    Value s = product("s", k, false, mine.q, true, {kvRows, qRows});
+    Value s = buildS(k, mine, scale), p = buildP(s, at, mine, scale);
     IntegerAttr stage;
-    if (cap)
-      s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, stage);
-    Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, mine.lse, at.sequence, at.kvTile,
-                                    at.qTile, cap ? cap : scale, stage);
     Value factor;
     if (roundsP)
       factor = RoundOp::create(b, half(kvRows, qRows), p);
@@ -253,7 +248,8 @@ private:
   TilingAttr tiling;                        ///< null where tiles are for no kernel
   int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
   GradientSplit split;
-  Value cap; ///< null if scores are not capped
+  Value cap;          ///< null if scores are not capped
+  Value overQ, overK; ///< what items are over, once there are some
 };
 
 struct Tile : public dash::impl::TileBase<Tile> {

@@ -16,6 +16,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_DISTRIBUTETILES
@@ -57,8 +58,7 @@ static RankedTensorType inRegisters(Location loc, RankedTensorType tile, int64_t
 
 /// How many columns of a channel's element each warpgroup reads at once, for products that read it
 /// by columns. This limits the width of its panels.
-static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
-  SmallVector<int64_t> parts;
+static void addPartsRead(ChannelOp channel, unsigned element, SmallVector<int64_t> &parts) {
   for (RoleOp role : channel->getParentOfType<WorkersOp>().getRoles())
     role.walk([&](MatmulOp product) {
       auto isElement = [&](Value factor) {
@@ -70,6 +70,29 @@ static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
         parts.push_back(product.getType().getDimSize(0) / split.getRows());
       if (!product.getTransposeB() && isElement(product.getB()))
         parts.push_back(product.getType().getDimSize(1) / split.getColumns());
+    });
+}
+
+/// The tensor whose tiles are loaded into a channel's element, or null.
+static Value findSource(ChannelOp channel, unsigned element) {
+  for (Operation *user : channel.getResult().getUsers())
+    if (auto put = dyn_cast<PutOp>(user); put && put.isLoad())
+      if (auto load = put.getElements()[element].getDefiningOp<LoadOp>())
+        return load.getSource();
+  return Value();
+}
+
+/// One descriptor copies a tensor's tiles for all main kernels of a program, in the same panels.
+static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
+  SmallVector<int64_t> parts;
+  addPartsRead(channel, element, parts);
+  auto function = channel->getParentOfType<FunctionOpInterface>();
+  Value source = findSource(channel, element);
+  if (function && source)
+    function.walk([&](ChannelOp other) {
+      for (unsigned number : llvm::seq<unsigned>(other.getType().getNumTiles()))
+        if (other != channel && findSource(other, number) == source)
+          addPartsRead(other, number, parts);
     });
   return parts;
 }

@@ -127,7 +127,8 @@ private:
     if (!use)
       return;
     if (isa<StoreOp>(op))
-      use->assign(add(first, steps));
+      use->assign(channelOf(op).getDefiningOp<ChannelOp>().isWayOut() ? index(0)
+                                                                      : add(first, steps));
     else if (!use->empty())
       use->assign(add(first, (*use)[0].get()));
     else if (itemUsesOf(op))

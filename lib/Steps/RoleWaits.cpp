@@ -66,21 +66,49 @@ private:
 
   /// Merges what leaves on each path: through a branch, or around a loop.
   LogicalResult lowerRegions(Operation *op) {
-    if (isa<scf::ForOp>(op))
-      results.enterLoop(op);
+    auto loop = dyn_cast<scf::ForOp>(op);
     auto branch = dyn_cast<scf::IfOp>(op);
     bool isEither = branch && !branch.getElseRegion().empty();
+    Reads readBefore = reads, readBehind = isEither ? Reads() : reads;
+    if (loop) {
+      results.enterLoop(op);
+      auto step = LinearIndex::of(loop.getStep());
+      Value at = loop.getInductionVar();
+      for (const SlotUse &left : readsLeft(loop)) {
+        readBefore.push_back({left.channel, left.use.replace(at, LinearIndex::of(at) - step)});
+        readBehind.push_back(
+            {left.channel, left.use.replace(at, LinearIndex::of(loop.getUpperBound()) - step)});
+      }
+    }
     ResultsLeaving::Slots before = results.slots;
     ResultsLeaving::Slots behind = isEither ? ResultsLeaving::Slots() : before;
     for (Region &inner : op->getRegions()) {
       results.slots = before;
+      reads = readBefore;
       if (failed(lower(inner)))
         return failure();
       behind.join(results.slots);
+      llvm::append_range(readBehind, reads);
     }
     results.slots = behind;
+    reads = std::move(readBehind);
     return success();
   }
+
+  /// What threads have read at the end of a loop's turn without a fence behind.
+  static SmallVector<SlotUse> readsLeft(scf::ForOp loop) {
+    SmallVector<SlotUse> left;
+    loop.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto wait = dyn_cast<WaitOp>(op);
+      if (isa<CommitOp, StoreOp, NVVM::FenceProxyOp>(op))
+        left.clear();
+      else if (wait && llvm::any_of(wait.getTiles(),
+                                    [](Value tile) { return !tile.use_empty() && isRow(tile); }))
+        left.push_back({wait.getChannel(), LinearIndex::of(wait.getUse())});
+    });
+    return left;
+  }
+  static bool isRow(Value tile) { return cast<RankedTensorType>(tile.getType()).getRank() == 1; }
 
   void at(Operation *op) {
     b.setInsertionPoint(op);
@@ -103,6 +131,12 @@ private:
         })
         .Case<WaitOp>([&](auto op) { return wait(op); })
         .Case<StoreOp>([&](auto op) { return store(op); })
+        .Case<LoadFactorOp>([&](LoadFactorOp op) {
+          if (auto tile = op.getTile().getDefiningOp<SlotTileOp>())
+            reads.push_back(slotOf(tile.getSlot().getDefiningOp<RingOp>()));
+          return success();
+        })
+        .Case<NVVM::FenceProxyOp>([&](auto) { return reads.clear(), success(); })
         .Default(success());
   }
 
@@ -162,17 +196,26 @@ private:
     for (auto [element, tile] : llvm::enumerate(tiles)) {
       if (tile.use_empty())
         continue;
-      bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
+      if (isRow(tile))
+        reads.push_back(slotOf(ring));
       tile.replaceAllUsesWith(
-          isRow ? LoadRowOp::create(b, tile.getType(), channel, ring.getSlot(), element).getResult()
-                : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
-                      .getResult());
+          isRow(tile)
+              ? LoadRowOp::create(b, tile.getType(), channel, ring.getSlot(), element).getResult()
+              : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
+                    .getResult());
     }
   }
 
+  static SlotUse slotOf(RingOp ring) { return {ring.getChannel(), LinearIndex::of(ring.getUse())}; }
+
+  /// The next copy into the slot may not overtake what threads have read of it. Where results are
+  /// put meanwhile, their fence serves this, too.
   void release(ReleaseOp op) {
     products.waitForReaders(b, {op.getChannel(), LinearIndex::of(op.getUse())});
-    arrive(op.getChannel(), BarrierSide::Empty, ringOf(op.getChannel(), op.getUse()));
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    if (role.isConsumer() && llvm::is_contained(reads, slotOf(ring)))
+      fence();
+    arrive(op.getChannel(), BarrierSide::Empty, ring);
     op.erase();
   }
 
@@ -235,6 +278,7 @@ private:
   }
 
   void fence() {
+    reads.clear();
     NVVM::FenceProxyOp::create(
         b, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
@@ -323,6 +367,8 @@ private:
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and the blocks around it
   llvm::SmallDenseSet<Operation *, 2>
       acquired; ///< puts whose slot has been waited for; looked up only
+  using Reads = SmallVector<SlotUse>;
+  Reads reads; ///< slots that threads have read since the last fence
   ProductsInFlight products;
   ResultsLeaving results;
 };

@@ -44,8 +44,12 @@ ALLOWED = {
     (64, 64, "list union"): (160, "as the list"),
     (128, 64, "union softcap"): (36, "as the softcap"),
     (64, 64, "union softcap"): (32, "as the softcap"),
+    (128, 64, "dv apart"): (36, "as the first"),
+    (64, 64, "dv apart"): (32, "as the second"),
     (64, 64, "alternating"): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
 }
+# The same of the main kernel of dV apart, at any head dim.
+ALLOWED_OF_DV = 28, "as the first"
 # Builds for tests differ from the others in a few instructions: those of one kernel stand for all.
 OF_DEBUG = "d128-causal-shift-"
 FUNCTION = re.compile(r"^\.visible \.entry (\w+)\(.*?(?=^\.visible \.entry|\Z)", re.M | re.S)
@@ -67,7 +71,7 @@ class Kernel:
     def structure(self) -> str:
         found = re.search(r"structure=(\w+)|slots=(k:1,v:1)", self.options)
         words = {"parts": self.parts > 1, "list": self.is_list, "union": self.mask.startswith("union"), "softcap": "softcap(" in self.program,
-                 "apart": bool(self.apart)}
+                 "apart": bool(self.apart), "dv apart": "split=dv" in self.options}
         return found[1] or "one slot" if found else " ".join(word for word, is_so in words.items() if is_so)
 
     @property
@@ -116,6 +120,9 @@ def kernels() -> list[Kernel]:
     number = without.replace("  dash.attention_bwd", "  %scale = arith.constant 0.125 : f32\n  dash.attention_bwd", 1)
     for name, program in (("no-scale", without.replace(" scale(%scale)", "")), ("scale-of-one-eighth", number)):
         found.append(Kernel(f"d128-causal-{name}", program, f"kind=shift q-tile=64 {common}", 128, "causal"))
+    for head_dim in (128, 64):
+        program = text.replace("x128xbf16", f"x{head_dim}xbf16")
+        found.append(Kernel(f"d{head_dim}-causal-dv", program, f"kind=shift q-tile=64 {common} split=dv", head_dim, "causal"))
     for mask in ("full", "causal", "window"):
         text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
         found.append(Kernel(f"d64-{mask}-alternating", text, f"kind=shift q-tile=64 {common} structure=alternating", 64, mask))
@@ -147,6 +154,8 @@ class Gate:
         command = [sys.executable, str(ROOT / "tools/scripts/check_ptxas.py"), str(path), "--ptxas", self.ptxas]
         if allowed:
             command += ["--allow-spills", f"attention_bwd_main={allowed[0]}:{allowed[1]}"]
+        if "attention_bwd_main_dv" in ptx:
+            command += ["--allow-spills", f"attention_bwd_main_dv={ALLOWED_OF_DV[0]}:{ALLOWED_OF_DV[1]}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             self.failures.append(f"{kernel.name}:\n{done.stdout}{done.stderr}")

@@ -667,6 +667,43 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
+!T64 = memref<?x?x?x64xbf16>
+!C = !dash.channel<tensor<64x64xbf16>>
+
+// Slots that nobody fills have no barrier between two roles.
+func.func @one_leaves_through_own_slots(%q: !T, %k: !T, %v: !T, %dq: !T64) {
+  dash.workers registers(168) shared_bytes(9216) {
+    // expected-error @below {{channel 'out', which no role fills, must be the way out of one, got 2}}
+    %out_tiles = dash.channel "out" depth(1) at([1024], [8192]) barriers([0, 8]) : !C
+    dash.role "one" consumer warps(4) registers(168) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = arith.constant dense<1.0> : tensor<64x64xf32>
+        %first = arith.constant 0 : index
+        dash.store %t, %dq[%first, %first, %first] through %out_tiles : !C ahead(0) : tensor<64x64xf32> -> !T64
+      }
+    }
+    dash.role "other" consumer warps(4) registers(168) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = arith.constant dense<1.0> : tensor<64x64xf32>
+        %first = arith.constant 0 : index
+        dash.store %t, %dq[%first, %first, %first] through %out_tiles : !C ahead(0) : tensor<64x64xf32> -> !T64
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // No role would ever get it.

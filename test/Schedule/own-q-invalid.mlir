@@ -14,7 +14,7 @@
 // RUN: not dash-opt %t/bwd.mlir --dash-tile='split=dq' --dash-apply-schedule='function=f#1 kind=file path=%t/none.json sizes=q:300' -o /dev/null 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: an order file is of items that own kv tiles, got items that own q tiles: take ascending, longest-first or auto
 // RUN: not dash-opt %t/bwd.mlir --dash-tile='split=dk' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SPLIT
-// SPLIT: expected one of none, dq, found 'dk'
+// SPLIT: expected one of none, dv, dq, found 'dk'
 
 // What is proven of an order by hand.
 // RUN: not dash-opt %t/twice.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE

@@ -1,3 +1,4 @@
+// RUN: dash-opt %s --dash-tile='q=64 kv=128 split=dv' | FileCheck %s --check-prefix=OFDV
 // RUN: dash-opt %s --dash-tile='q=64 kv=128 split=dq' | FileCheck %s --implicit-check-not=dash.convert --implicit-check-not=dash.reduce --implicit-check-not=linalg.fill
 
 // dQ apart: items that own kv tiles have dK and dV, then items that own q tiles have dQ, which goes through their walks.
@@ -30,6 +31,26 @@
 // CHECK-NEXT:      dash.store %[[SUM]], %[[DQ]][%[[SEQ]], %[[HEAD]], %[[QI]]] scale(%[[SCALE]]) :
 // CHECK-NEXT:    }
 // CHECK-NEXT:    return
+// dV apart: items of both loops own kv tiles, and are over the same tensors. The first needs neither V nor delta.
+// OFDV-LABEL: func.func @attention_bwd(
+// OFDV-SAME:      %[[Q:[^:]+]]: {{[^%]+}}, %[[K:[^:]+]]: {{[^%]+}}, %[[V:[^:]+]]: {{[^%]+}}, %[[DO:[^:]+]]: {{[^%]+}}, %[[LSE:[^:]+]]: {{[^%]+}}, %[[DELTA:[^:]+]]: {{[^%]+}}, %[[DQ:[^:]+]]: {{[^%]+}}, %[[DK:[^:]+]]: {{[^%]+}}, %[[DV:[^:]+]]: {{[^%]+}}, %[[SCALE:.+]]: f32
+// OFDV:         dash.items unscheduled over(%[[Q]], %[[K]], %[[V]] :
+// OFDV-NOT:       dash.load %[[V]][
+// OFDV-NOT:       dash.load %[[DELTA]][
+// OFDV:           %[[S:.+]] = dash.matmul %{{.+}}, transpose
+// OFDV-NEXT:      %[[P:.+]] = dash.probability %[[S]]
+// OFDV-NEXT:      %[[ROUNDED:.+]] = dash.round %[[P]]
+// OFDV-NEXT:      %[[DV1:.+]] = dash.matmul %[[ROUNDED]], %{{.+}} accumulate(
+// OFDV-NEXT:      dash.yield %[[DV1]] : tensor<128x128xf32>
+// OFDV:           dash.store %{{.+}}, %[[DV]][
+// OFDV:         %[[SUM:.+]] = memref.alloc
+// OFDV:         dash.items unscheduled over(%[[Q]], %[[K]], %[[V]] :
+// OFDV-COUNT-4:   dash.matmul
+// OFDV-NOT:       dash.matmul
+// OFDV:           dash.reduce %{{.+}} into %[[SUM]][
+// OFDV-NOT:       dash.store %{{.+}}, %[[DV]][
+// OFDV:           dash.store %{{.+}}, %[[DK]][
+// OFDV:         dash.convert %[[SUM]] to %[[DQ]]
 !T = memref<?x?x?x128xbf16>
 !R = memref<?x?x?xf32>
 func.func @attention_bwd(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq: !T, %dk: !T, %dv: !T, %scale: f32) {

@@ -170,7 +170,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     the one for empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` is
     the number of threads that arrive at each of the two in a phase; it is absent until waits are
     inserted. If a channel is `held`, consumers keep its tile in registers for an item, as the left
-    factor of products (`--dash-hold-factors`).
+    factor of products (`--dash-hold-factors`). A channel that no role fills has slots through
+    which only results of one role leave (`dash.store`): they stay empty.
 
     **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.
@@ -214,6 +215,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     bool isLoaded();
     /// The warpgroups of one role pass tiles to each other.
     bool isExchange();
+    /// Nobody fills its slots or waits for them: only results leave through them.
+    bool isWayOut();
   }];
   let hasVerifier = 1;
 }

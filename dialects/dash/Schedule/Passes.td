@@ -38,6 +38,10 @@ def Tile : Pass<"dash-tile"> {
     Sums of dQ, and delta, are in memory that is allocated before and freed after; later stages
     place it. The sum starts from zeros, because a q tile that sees no column gets no contribution.
 
+    With `split=dv` there are two `dash.items` that own kv tiles, and one order for both: the first
+    has dV, the second dK and dQ. S and P are computed twice, so a task takes 6 products instead of
+    5, and the sums of a loop take half of the registers. The bits are those of `none`.
+
     With `split=dq` there are two `dash.items`: one without dQ, whose items own kv tiles, and one
     behind it with `own(q) walk(kv)`. The second computes S, P, dP and dS again, carries dQ of its q
     tile through the walk, and stores it scaled. Then nothing is summed across items: there is no sum
@@ -54,9 +58,7 @@ def Tile : Pass<"dash-tile"> {
     Option<"split", "split", "::mlir::dash::GradientSplit",
            /*default=*/"::mlir::dash::GradientSplit::None",
            "Which gradient has items of its own. `none` is the default because it computes S and dP once",
-           [{::llvm::cl::values(
-             clEnumValN(::mlir::dash::GradientSplit::None, "none", "one loop over kv tiles for all"),
-             clEnumValN(::mlir::dash::GradientSplit::DQ, "dq", "a second loop, over q tiles, for dQ"))}]>,
+           [{::mlir::dash::splitWords()}]>,
     ListOption<"widths", "widths", "int64_t",
                "Columns that tiles may have; those of the tensors if empty">,
   ];
@@ -90,6 +92,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     (`auto`): waiting, or writing and reading once more. Keeping apart must be 1 % faster, and take
     at most 256 MiB. An order has the same bits whatever is kept apart. A search at level run finds
     other orders when less waits; at higher levels it does not.
+
+    Loops over the same tensors, with the same tiles, mask and level, share one `dash.schedule`.
 
     Needs: `dash-tile`. Leaves: tile computations untouched. Does not: place buffers or barriers.
 

@@ -73,6 +73,9 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> slots{
       *this, "slots", llvm::cl::desc("Slots of channels (k, v, q, do, ds, dq), as in `q:3,do:3`"),
       llvm::cl::init(ChooseTilingOptions().slots)};
+  Option<GradientSplit> split{
+      *this, "split", llvm::cl::desc("The gradient with a main kernel of its own: none or dv"),
+      llvm::cl::init(TileOptions().split), splitWords()};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),

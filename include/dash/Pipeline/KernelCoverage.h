@@ -42,6 +42,10 @@ constexpr int64_t maxKernelRows = int64_t(1) << 21;
 /// dimensions except the first.
 constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
 
+/// All items of a function are loops of one problem: they have one order, and gradients of their
+/// own.
+LogicalResult verifyOneProblem(ArrayRef<ItemsOp> found);
+
 /// Fails, naming the head dims that kernels have, if these are others.
 LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV,
                              llvm::function_ref<InFlightDiagnostic()> emitError);

@@ -17,8 +17,14 @@ namespace mlir::dash {
 /// How an order is written into the IR.
 enum class OrderForm { Formulas, Table };
 
-/// Which gradients have items of their own: none, or dQ, whose items then own q tiles.
-enum class GradientSplit { None, DQ };
+/// Which gradient has items of its own: none, dQ, whose items then own q tiles, or dV.
+enum class GradientSplit { None, DQ, DV };
+inline auto splitWords() {
+  return llvm::cl::values(
+      clEnumValN(GradientSplit::None, "none", "one loop over kv tiles for all"),
+      clEnumValN(GradientSplit::DV, "dv", "a loop over kv tiles for dV, and one for dK and dQ"),
+      clEnumValN(GradientSplit::DQ, "dq", "a loop over kv tiles, and one over q tiles for dQ"));
+}
 
 /// The format of a report.
 enum class ReportFormat { Table, Json, Svg, Trace };
