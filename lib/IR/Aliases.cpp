@@ -1,10 +1,11 @@
 //===- Aliases.cpp - short names for long texts in printed IR -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile that somebody holds has its layout in its type, and ops name the type up to three times. Printed IR says each such
-// type once, at its top, and then by a name that is made of what is in it: `!acc_128x64_rows2`, `!operand_128x64xbf16_rows2`,
-// `!per_column_64_replicated2`, `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`. It does
-// the same with tensors, `#dq`, `#dq_sum`, and with tilings, `#tiling`.
+// A tile that a role holds has its layout in its type, and ops name the type up to three times.
+// Printed IR says each such type once, at its top, and then by a name that is made of what is in
+// it: `!acc_128x64_rows2`, `!operand_128x64xbf16_rows2`, `!per_column_64_replicated2`,
+// `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`. It does the same with tensors,
+// `#dq`, `#dq_sum`, and with tilings, `#tiling`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,7 +20,7 @@ static bool isTile(Value value) {
   return tile && tile.getRank() == 2;
 }
 
-/// The tile lies in a slot, or is read from memory: nobody holds it yet.
+/// The tile lies in a slot, or is read from memory: no thread holds it yet.
 static bool isInMemory(Value tile) {
   return isa_and_present<WaitOp, HeldOp, LoadOp>(tile.getDefiningOp());
 }

@@ -225,7 +225,8 @@ static LogicalResult verifyApart(OrderedReduceOp op) {
   return success();
 }
 
-/// The add that signals and the rounding that awaits agree: else a launch would not end, or round an incomplete sum.
+/// The add that signals and the rounding that awaits agree: else a launch would not end, or round
+/// an incomplete sum.
 static LogicalResult verifyTells(OrderedReduceOp op) {
   if (op.getSignalsCompletion() && op.getApart())
     return op.emitOpError("is kept apart, so there is no sum that it could tell of");

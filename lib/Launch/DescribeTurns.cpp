@@ -12,8 +12,9 @@ using namespace mlir::dash::launch;
 
 /// Lines of waits for each cause, the nearest first; and causes that are described.
 static constexpr size_t mostWaits = 8, mostRoots = 8;
-/// Where a warp of a worker stands still, the others go on for 2 * slots - 2 turns, as long as they find slots of dQ,
-/// of which there are 2, or 3 where a build asks for it. A worker that has given more turns behind one lost that one.
+/// Where a warp of a worker stands still, the others go on for 2 * slots - 2 turns, as long as they
+/// find slots of dQ, of which there are 2, or 3 where a build asks for it. A worker that has given
+/// more turns behind one lost that one.
 static constexpr int64_t mostUnderWay = 4;
 
 static std::string counted(int64_t number, const Twine &one) {

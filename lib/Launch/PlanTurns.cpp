@@ -1,8 +1,8 @@
 //===- PlanTurns.cpp - looks at a launch that is under way ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A copy on a stream of its own waits for no kernel, so that a launch that never ends can be looked at. Nothing is
-// allocated on the device or pinned on the host: both may wait for kernels.
+// A copy on a stream of its own waits for no kernel, so that a launch that never ends can be looked
+// at. Nothing is allocated on the device or pinned on the host: both may wait for kernels.
 //
 //===----------------------------------------------------------------------===//
 

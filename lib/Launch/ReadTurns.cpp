@@ -1,14 +1,14 @@
 //===- ReadTurns.cpp - counters beside their order ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order buffer is that of dash/IR/OrderBuffer.h, which says what its words are. A dump may be anybody's, so no
-// word is trusted: each is compared with the sizes before it is an index.
+// The order buffer is that of dash/IR/OrderBuffer.h, which says what its words are. A dump may be
+// anybody's, so no word is trusted: each is compared with the sizes before it is an index.
 //
-// A counter is the turn that comes next, and -1 behind a chain's last turn. Whoever waits is followed
-// to the task that has the turn, and from there to the first task of that worker that is not given. Each
-// of these steps goes back in the sequence of adds that the proof of the order names, so they end at a
-// task that has its turn. A worker that runs gives such a turn; so in a launch that stands
-// still, each end is a cause.
+// A counter is the turn that comes next, and -1 behind a chain's last turn. Whoever waits is
+// followed to the task that has the turn, and from there to the first task of that worker that is
+// not given. Each of these steps goes back in the sequence of adds that the proof of the order
+// names, so they end at a task that has its turn. A worker that runs gives such a turn; so in a
+// launch that stands still, each end is a cause.
 //
 //===----------------------------------------------------------------------===//
 
@@ -179,7 +179,8 @@ private:
     return std::nullopt;
   }
 
-  /// Calls `each` with every turn, worker by worker in the order of lists: an item's steps, then its pieces.
+  /// Calls `each` with every turn, worker by worker in the order of lists: an item's steps, then
+  /// its pieces.
   template <typename Each> Outcome forEachTask(Each each) const {
     for (int64_t worker : seq(manifest.workers)) {
       int64_t begin = word(firstList + worker), end = word(firstList + worker + 1);
@@ -235,7 +236,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Who waits for whom
+  // Which worker waits for which
   //===--------------------------------------------------------------------===//
 
   /// Each turn of a chain is one task's, and its counter says how many are given.

@@ -92,7 +92,8 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       TensorMapAttr map = kernel.map(tensor);
       SwizzledAttr layout = map.getLayout();
       int64_t ofPanel = layout.getColumnsOfPanel(), firstColumn = op.getSlice() * shape[1];
-      // The last slice may be narrower than the slot, and its last panel than a panel: the map ends where the tensor does.
+      // The last slice may be narrower than the slot, and its last panel than a panel: the map ends
+      // where the tensor does.
       int64_t columns = std::min(shape[1], tensor.getTileColumns() - firstColumn);
       for (int64_t column = 0; column < columns; column += ofPanel) {
         int64_t panel = (firstColumn + column) / ofPanel;

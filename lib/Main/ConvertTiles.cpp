@@ -240,7 +240,8 @@ private:
                            : word(b, adaptor.getKvTile());
   }
 
-  /// An index out of the slot, which is still held: --dash-verify-waits and --dash-verify-protocol prove that.
+  /// An index out of the slot, which is still held: --dash-verify-waits and --dash-verify-protocol
+  /// prove that.
   Value readIndex(PtxBuilder &b, HideOp op, Adaptor adaptor, int64_t index) const {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
     Value slot = word(b, adaptor.getSlot());

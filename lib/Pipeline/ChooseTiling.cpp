@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What was measured to be the fastest is taken where it meets what is asked, else what the model
-// prices least, with a remark that nobody measured it.
+// prices least, with a remark that it was not measured.
 //
 //===----------------------------------------------------------------------===//
 

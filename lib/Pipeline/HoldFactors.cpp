@@ -1,9 +1,10 @@
 //===- HoldFactors.cpp - factors that stay in registers for an item -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// K and V are the left factors of S and dP in every step of an item. From shared memory the tensor core reads them
-// again for each step, in the bandwidth that everything else there needs too; a warpgroup's rows of them are few
-// registers at small head dims. Which of them stay is a choice of the tiling.
+// K and V are the left factors of S and dP in every step of an item. From shared memory the tensor
+// core reads them again for each step, in the bandwidth that everything else there needs too; a
+// warpgroup's rows of them are few registers at small head dims. Which of them stay is a choice of
+// the tiling.
 //
 //===----------------------------------------------------------------------===//
 

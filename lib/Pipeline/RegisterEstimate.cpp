@@ -30,7 +30,7 @@ int64_t dash::registersOf(Value tile, int64_t threads) {
 
 DealtRegisters dash::dealRegisters(const TargetDescription &target, int64_t warps,
                                    int64_t multiplying) {
-  int64_t moving = target.minRegisters; // who moves tiles keeps next to nothing in registers
+  int64_t moving = target.minRegisters; // roles that move tiles keep next to nothing there
   auto inUnits = [&](int64_t registers) {
     return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit), target.maxRegisters);
   };

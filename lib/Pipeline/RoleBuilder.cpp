@@ -288,8 +288,9 @@ private:
            cut.splits.needsExchange(cast<MatmulOp>(factor.getOwner()), factor);
   }
 
-  /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials. Capped scores
-  /// are hidden as they are, so that what computes their slope knows it too.
+  /// A consumer is told where the mask's edges run, and hides what lies behind it before the
+  /// exponentials. Capped scores are hidden as they are, so that what computes their slope knows it
+  /// too.
   Operation *cloneForConsumer(Operation &op) {
     auto probability = dyn_cast<ProbabilityOp>(op);
     if (!probability)

@@ -7,7 +7,8 @@
 
 namespace mlir::dash {
 
-/// Replaces the items of a cut problem by `dash.workers`: its channels, and a role for each part of the cut.
+/// Replaces the items of a cut problem by `dash.workers`: its channels, and a role for each part of
+/// the cut.
 void buildRoles(RoleCut &cut);
 
 } // namespace mlir::dash

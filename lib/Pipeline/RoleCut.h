@@ -51,8 +51,8 @@ struct RoleCut {
   llvm::MapVector<Operation *, Role> roles;
 };
 
-/// Says who does what in the items, and what has to cross; an error if they have no form that roles
-/// can take.
+/// Says which role does which op of the items, and what has to cross; an error if they have no form
+/// that roles can take.
 LogicalResult cutRoles(ItemsOp items, RoleCut &cut);
 
 } // namespace mlir::dash

@@ -305,7 +305,7 @@ static SlotCounts slotsOf(WarpStructure structure, int64_t ofItem, const SlotCou
   int64_t ofStep = overlaps ? 4 : 2;
   SlotCounts wanted = {{ofItem, ofItem, ofStep, ofStep, ofStep, 2}};
   int64_t ofQ = asked.of(TilingChannel::Q), ofDOut = asked.of(TilingChannel::DOut);
-  if (overlaps && (ofQ || ofDOut)) // they share slots: who asks for one asks for both
+  if (overlaps && (ofQ || ofDOut)) // they share slots: asking for one asks for both
     wanted.of(TilingChannel::Q) = wanted.of(TilingChannel::DOut) = std::max(ofQ, ofDOut);
   for (auto [number, other] : llvm::zip_equal(wanted, asked))
     number = other ? other : number;

@@ -87,8 +87,8 @@ Mask dash::maskOfFormulas(const Mask &mask) {
 }
 
 namespace {
-/// A gap in the kv tiles that a q tile sees: there may be one between the tiles of first columns and
-/// those of the window.
+/// A gap in the kv tiles that a q tile sees: there may be one between the tiles of first columns
+/// and those of the window.
 struct LineGap {
   AffineExpr begin, size;
   int64_t firstTiles; ///< of first columns

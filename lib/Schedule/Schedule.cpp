@@ -239,8 +239,8 @@ void VisitReader::enterSequence(int64_t sequence) {
   state->rows.assign(state->keepsRows ? ownTiles * schedule.cut().runs() : 0, {});
 }
 
-/// Fills the row of an item's tile. A run of q tiles is a grid by itself: its q tiles count from its
-/// first.
+/// Fills the row of an item's tile. A run of q tiles is a grid by itself: its q tiles count from
+/// its first.
 LogicalResult VisitReader::evaluate(const Item &item, SmallVector<Visit, 0> &row) {
   const Problem &problem = schedule.problem;
   const SequenceLengths &lengths = problem.sequences[item.sequence];

@@ -35,8 +35,8 @@ static RankedTensorType withLayout(Location loc, RankedTensorType tile,
   return RankedTensorType::get(tile.getShape(), tile.getElementType(), layout);
 }
 
-/// The layout of a tile in a role's registers: sums as products give them, rounded tiles as the next
-/// product takes them.
+/// The layout of a tile in a role's registers: sums as products give them, rounded tiles as the
+/// next product takes them.
 static RankedTensorType inRegisters(Location loc, RankedTensorType tile, int64_t warpgroups,
                                     SplitAttr split) {
   MLIRContext *context = tile.getContext();

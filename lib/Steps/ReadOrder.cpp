@@ -1,10 +1,11 @@
 //===- ReadOrder.cpp - items and walks as loops over the order buffer -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every role of a persistent CTA runs the list of its worker. Producers and reducers read it; a consumer is told in
-// slots. From here on each use of a channel has a number, counted over the worker's whole life: those of an item are
-// its place in the list, those of a step follow from item to item. Where an item uses a channel of steps behind its
-// walk, too (sums over parts leave through the slots of sums of steps), those uses follow its steps.
+// Every role of a persistent CTA runs the list of its worker. Producers and reducers read it; a
+// consumer is told in slots. From here on each use of a channel has a number, counted over the
+// worker's whole life: those of an item are its place in the list, those of a step follow from item
+// to item. Where an item uses a channel of steps behind its walk, too (sums over parts leave
+// through the slots of sums of steps), those uses follow its steps.
 //
 //===----------------------------------------------------------------------===//
 

@@ -116,7 +116,8 @@ private:
     return success();
   }
 
-  /// A use of a step is numbered in its item: that it is numbered at all tells it from a use of an item.
+  /// A use of a step is numbered in its item: that it is numbered at all tells it from a use of an
+  /// item.
   void number(Operation *op, Value place, Value first, Value steps) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
@@ -206,7 +207,8 @@ private:
                    });
   }
 
-  /// Warp w of n reducers has the steps whose number over the worker's life is w modulo n, and so a slot of its own.
+  /// Warp w of n reducers has the steps whose number over the worker's life is w modulo n, and so a
+  /// slot of its own.
   SmallVector<Value> emitOwnSteps(Value firstStep, Value place) {
     int64_t perItem = 0;
     for (auto wait : walk.getBody().getOps<WaitOp>())
@@ -223,8 +225,9 @@ private:
     return {add(firstStep, steps)};
   }
 
-  /// A slot that the item uses behind its walk, from its wait to its release: the warp does it whose number the use has, as in
-  /// the walk. So each warp keeps the order of the item's uses, which is what the schedule's progress is proven for.
+  /// A slot that the item uses behind its walk, from its wait to its release: the warp does it
+  /// whose number the use has, as in the walk. So each warp keeps the order of the item's uses,
+  /// which is what the schedule's progress is proven for.
   Block::iterator emitOwnUse(Block::iterator wait, Value place) {
     if (!partIsLast) {
       auto part = ReadPartOp::create(b, b.getIndexType(), b.getIndexType(), place);
@@ -250,8 +253,8 @@ private:
     return op;
   }
 
-  /// Round and visit, where `visit` is less than all warps behind the end of its round: a division would cost a role
-  /// registers that it does not have.
+  /// Round and visit, where `visit` is less than all warps behind the end of its round: a division
+  /// would cost a role registers that it does not have.
   SmallVector<Value> inRounds(Value round, Value visit) {
     for (int64_t i = 0, warps = role.getWarps(); i < warps; ++i) {
       Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, item.getVisits(), visit);

@@ -11,8 +11,8 @@ namespace mlir::dash {
 /// How often an item uses each channel of steps behind its walk.
 using ItemUses = llvm::MapVector<Value, int64_t>;
 
-/// Replaces the items of one role by loops over its worker's list, in which each use of a channel has a number. A consumer's
-/// loops read headers of slots, the others' the order buffer.
+/// Replaces the items of one role by loops over its worker's list, in which each use of a channel
+/// has a number. A consumer's loops read headers of slots, the others' the order buffer.
 LogicalResult writeRoleLoops(RoleOp role, const ItemUses &itemUses);
 
 } // namespace mlir::dash

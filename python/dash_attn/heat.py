@@ -1,4 +1,5 @@
-"""Heat maps: workers by steps, ranks by steps, as SVG or JSON. A cell is how long a step took; so what straggles stands out, by row or by column."""
+"""Heat maps: workers by steps, ranks by steps, as SVG or JSON. A cell is how long a step took; so
+what straggles stands out, by row or by column."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ NAMED = 8  # rows that are named below
 
 @dataclass(frozen=True)
 class Heat:
-    """rows: names, such as w0; cells: of each row its steps, in microseconds, None where it has none."""
+    """rows: names, such as w0; cells: of each row its steps, in microseconds, None where it has
+    none."""
 
     title: str
     rows: tuple[str, ...]
@@ -35,7 +37,8 @@ class Heat:
 
     @property
     def stragglers(self) -> dict[str, float]:
-        """Rows whose steps take longer than those of all, the median by the median, the slowest first."""
+        """Rows whose steps take longer than those of all, the median by the median, the slowest
+        first."""
         own = {row: statistics.median(known) for row, cells in zip(self.rows, self.cells) if (known := [one for one in cells if one is not None])}
         whole = statistics.median(own.values()) if own else 0.0
         return dict(sorted(((row, one / whole) for row, one in own.items() if whole and one > STRAGGLES * whole), key=lambda pair: -pair[1]))
@@ -71,7 +74,8 @@ class Heat:
 
 
 def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Heat:
-    """Workers by steps: of each task the time from the end of the add before it to its own, of the worker. A worker's first step has its start-up."""
+    """Workers by steps: of each task the time from the end of the add before it to its own, of the
+    worker. A worker's first step has its start-up."""
     tasks = Tasks(order)
     rows, cells = [], []
     for worker in sorted({lane.worker for lane in lanes}):
@@ -88,7 +92,8 @@ def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Hea
 
 
 def of_ranks(times: Sequence[Sequence[float | None]], title: str) -> Heat:
-    """Ranks by steps of training: of each rank its steps' times in microseconds, as `sampling.Sampler` keeps them."""
+    """Ranks by steps of training: of each rank its steps' times in microseconds, as
+    `sampling.Sampler` keeps them."""
     return Heat(title, tuple(f"rank {rank}" for rank in range(len(times))), tuple(map(tuple, times)), "rank")
 
 

@@ -1,10 +1,13 @@
-"""What roles of a kernel did and waited for, from the region `trace` that kernels built with trace=items, turns or all leave in their workspace.
+"""What roles of a kernel did and waited for, from the region `trace` that kernels built with
+trace=items, turns or all leave in their workspace.
 
     python3 -m dash_attn.trace REGION MANIFEST [--order ORDER.json] [--predicted TRACE.json] [--out TRACE.json]
 
-REGION holds the region's bytes after a launch. ORDER.json is the order as --dash-report-schedule=format=json writes it: records are checked against
-it, and slices are called by their tiles. TRACE.json is for Perfetto; what format=trace predicts stands beside what was measured, track for track,
-and the five largest differences are said. Prints where time went, by role, and by worker where asked.
+REGION holds the region's bytes after a launch. ORDER.json is the order as
+--dash-report-schedule=format=json writes it: records are checked against it, and slices are called
+by their tiles. TRACE.json is for Perfetto; what format=trace predicts stands beside what was
+measured, track for track, and the five largest differences are said. Prints where time went, by
+role, and by worker where asked.
 """
 
 from __future__ import annotations

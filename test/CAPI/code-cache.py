@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %t
 # REQUIRES: python, plain-libdash
-"""What was assembled is kept for later processes, and found again; what is damaged, foreign or not ours is not loaded."""
+"""What was assembled is kept for later processes, and found again; what is damaged, foreign or not
+ours is not loaded."""
 
 from __future__ import annotations
 

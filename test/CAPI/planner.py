@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %dash_examples %t
 # REQUIRES: python, host-supports-nvptx
-"""A planner makes of a manifest and other sizes what the compiler makes of the program and these sizes; the rest is refused."""
+"""A planner makes of a manifest and other sizes what the compiler makes of the program and these
+sizes; the rest is refused."""
 
 from __future__ import annotations
 
@@ -142,7 +143,8 @@ def refusals() -> None:
 
 
 def choices() -> None:
-    """What the compiler takes, whatever order the manifest has, and then the compiler's table; at the same sizes, of few heads and of many."""
+    """What the compiler takes, whatever order the manifest has, and then the compiler's table; at
+    the same sizes, of few heads and of many."""
     asked, found = 0, set()
     for mask, level in (("causal", ""), ("full", ""), ("window", ""), ("causal", " level=batch")):
         manifest = compile_example("any", mask, f"kind=shift parts=2{level} sizes=heads:2,kv-heads:1")
@@ -178,7 +180,8 @@ def choices() -> None:
 
 
 def bounds() -> None:
-    """Sizes that no order has are refused before anything is made of them: in little memory, by what chooses as by what plans."""
+    """Sizes that no order has are refused before anything is made of them: in little memory, by
+    what chooses as by what plans."""
     huge = {"batch": 65535, "heads": 65535, "kv_heads": 65535, "q_rows": 1, "kv_rows": 1}
     refused = ("error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all "
                "heads and sequences\nDASH_INVALID_ARGUMENT\n")
@@ -213,7 +216,8 @@ def kept_choices() -> None:
         files[0].write_bytes(damaged)
         expect(f"a choice that is damaged: {damaged!r}", call(TMP / "small0.json", "choose", sizes, **kept) == first)
         expect(f"and written again: {damaged!r}", files[0].read_bytes() == whole)
-    # A valid order that is not the one that the search finds, whole and with its hash: the choice knows another makespan.
+    # A valid order that is not the one that the search finds, whole and with its hash: the choice
+    # knows another makespan.
     others = TMP / "others"
     call(compile_example("descending", "causal", f"kind=descending table=true workers=8 parts=1 {stated(512, 512, 1, 2, 1)}"), "plan", sizes,
          DASH_CACHE=str(others))
@@ -235,7 +239,8 @@ def hashed(content: bytes) -> bytes:
 
 
 def ranges() -> None:
-    """An order serves all rows of its tiles, where these meet the mask alike; the launcher refuses others."""
+    """An order serves all rows of its tiles, where these meet the mask alike; the launcher refuses
+    others."""
     for manifest, mask, sizes, q, kv, constrained in (
             ("small0", "causal", SQUARE, {"min": 1089, "max": 1152}, {"min": 1089, "max": 1152}, True),
             ("small0", "causal", SIZES, {"value": 300}, {"value": 1100}, False),

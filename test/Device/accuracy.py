@@ -1,8 +1,9 @@
 """Gradients beside float64, over shapes and memory layouts, on poisoned outputs and workspace.
 
-The measure: our error is at most 1.05 times that of PyTorch's FlashAttention backward from the same o and LSE. Where that one
-cannot run (it says why in the record), the yardstick is the error of the unavoidable roundings to 16 bits alone, and 1.25
-times that is allowed: sums in f32 and approximate exponentials add less than a tenth of it.
+The measure: our error is at most 1.05 times that of PyTorch's FlashAttention backward from the same
+o and LSE. Where that one cannot run (it says why in the record), the yardstick is the error of the
+unavoidable roundings to 16 bits alone, and 1.25 times that is allowed: sums in f32 and approximate
+exponentials add less than a tenth of it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from dash_attn.measure.testing import (Case, emulated_backward, errors, flash_ba
                                wrong_words)
 
 BESIDE_FLASH, BESIDE_ROUNDING = 1.05, 1.25
-# Below this an error has no yardstick: where gradients cancel (one column: dq and dk are 0) it is 1e-6 of what cancels, which
-# sums in f32 leave; where they do not, it is less than half of what rounding to bf16 leaves.
+# Below this an error has no yardstick: where gradients cancel (one column: dq and dk are 0) it is
+# 1e-6 of what cancels, which sums in f32 leave; where they do not, it is less than half of what
+# rounding to bf16 leaves.
 NOISE = 1e-3
 LOADED: dict[str, Kernel] = {}
 

@@ -1,4 +1,5 @@
-"""dash_attn.attention and the drop-in: gradients beside float64, the same bits however PyTorch runs them, nothing kept, costs."""
+"""dash_attn.attention and the drop-in: gradients beside float64, the same bits however PyTorch runs
+them, nothing kept, costs."""
 
 from __future__ import annotations
 
@@ -132,7 +133,8 @@ def demand_repeats(compute: Callable[[], dict[str, torch.Tensor]]) -> dict[str, 
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
-    """The kernel by itself, with memory that it keeps, gives the same bits, of an order that is formulas and of a table."""
+    """The kernel by itself, with memory that it keeps, gives the same bits, of an order that is
+    formulas and of a table."""
     found = {}
     for shape in (UNGROUPED, SEARCHED_FOR[0]):
         problem = case(bundled, shape)
@@ -155,7 +157,8 @@ def wanted_of(problem: Case, tensors: dict[str, torch.Tensor]) -> Wanted:
 
 
 def tables(bundled: BundledKernel) -> dict[str, Any]:
-    """Orders that were searched for: no worse than the peer, and the same bits on every run, also where two sizes take turns."""
+    """Orders that were searched for: no worse than the peer, and the same bits on every run, also
+    where two sizes take turns."""
     found, runs = {}, []
     for shape in SEARCHED_FOR:
         problem = case(bundled, shape)
@@ -173,7 +176,8 @@ def tables(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def first_in_capture(bundled: BundledKernel) -> dict[str, Any]:
-    """A backward pass whose kernel is loaded, and whose table is copied, while it is captured; replayed while other tables come and go."""
+    """A backward pass whose kernel is loaded, and whose table is copied, while it is captured;
+    replayed while other tables come and go."""
     problem = case(bundled, CAPTURED)
     tensors, stream = inputs(problem), torch.cuda.Stream()
     given = [tensors[name].detach() for name in ("do", "q", "k", "v")]
@@ -248,7 +252,8 @@ def of_sdpa(tensors: dict[str, torch.Tensor], causal: bool, function: Function) 
 
 
 def drop_in(problem: Case) -> dict[str, Any]:
-    """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and not before or after."""
+    """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and
+    not before or after."""
     tensors, record = inputs(problem), {}
     ours = computed(tensors, asked(problem))
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
@@ -369,7 +374,8 @@ def refusals(problem: Case) -> dict[str, Any]:
 
 
 def host_times(bundled: BundledKernel) -> dict[str, Any]:
-    """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before."""
+    """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before.
+    """
     tensors = inputs(case(bundled, SMALL))
     leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], is_causal(bundled)
     found = computed(tensors, {"causal": causal})
@@ -404,7 +410,8 @@ def host_times(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def chained(function: Callable[..., torch.Tensor], leaves: list[torch.Tensor]) -> torch.Tensor:
-    """As layers follow each other in a model: PyTorch's thread for backward passes is woken once for all of them."""
+    """As layers follow each other in a model: PyTorch's thread for backward passes is woken once
+    for all of them."""
     o, k, v = leaves
     for _ in range(LAYERS):
         o = function(o, k, v)
@@ -448,7 +455,8 @@ def fixed(problem: Case) -> Kernel:
 
 
 def orders(bundled: BundledKernel) -> dict[str, Any]:
-    """Milliseconds of a backward pass beside that of a fixed kind, and of both ways beside cuDNN's."""
+    """Milliseconds of a backward pass beside that of a fixed kind, and of both ways beside cuDNN's.
+    """
     record: dict[str, Any] = {}
     for shape in ORDERED[bundled.mask] + FEW_HEADS:
         problem = case(bundled, shape)
@@ -480,8 +488,8 @@ def device_time(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def device_times(bundled: BundledKernel) -> dict[str, Any]:
-    """Milliseconds of both ways, and of a backward pass alone with memory of its own and with memory that is kept: the difference is what
-    counters and order cost."""
+    """Milliseconds of both ways, and of a backward pass alone with memory of its own and with
+    memory that is kept: the difference is what counters and order cost."""
     record: dict[str, Any] = {}
     for shape in ((512, 512, 32, 16, 16, "bhsd"), LARGE):
         problem = case(bundled, shape)

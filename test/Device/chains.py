@@ -1,5 +1,6 @@
-"""Sums in the order of their chains, under delays, and by workers that draw tickets. Needs builds for tests: kernels that keep each
-contribution to dQ, kernels that sleep for random times wherever roles wait for each other, and kernels that are launched plainly."""
+"""Sums in the order of their chains, under delays, and by workers that draw tickets. Needs builds
+for tests: kernels that keep each contribution to dQ, kernels that sleep for random times wherever
+roles wait for each other, and kernels that are launched plainly."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from dash_attn.measure.testing import Case, make_inputs, poison, poison_workspac
 
 UNTOUCHED = -1  # what the workspace is filled with before: no sum has these bits
 RUNS = 20
-# A tile's sum of elements beside that of the product in float64, as parts of norms: what rounding to 16 bits and cancelling leave.
-# Sums of two kv tiles differ by about a norm.
+# A tile's sum of elements beside that of the product in float64, as parts of norms: what rounding
+# to 16 bits and cancelling leave. Sums of two kv tiles differ by about a norm.
 ROUNDED, CANCELLED = 0.05, 0.01
 
 
@@ -42,8 +43,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
 
 def sums_follow_chains(bundled: BundledKernel, plain: BundledKernel, shape: tuple[Any, ...], seed: int = 0) -> dict[str, Any]:
-    """dQ's float32 sums are those of the contributions, added one after the other in the order of their turns; each contribution is that
-    of the kv tile whose turn it is by the order."""
+    """dQ's float32 sums are those of the contributions, added one after the other in the order of
+    their turns; each contribution is that of the kv tile whose turn it is by the order."""
     kernel, problem = load(bundled), case(bundled, shape, seed)
     tensors = make_inputs(problem)
     poison_workspace(kernel, problem, byte=0xFF)
@@ -83,7 +84,8 @@ def region(kernel: Kernel, problem: Case, name: str) -> torch.Tensor:
 
 
 def kv_tiles_by_turn(kernel: Kernel, problem: Case) -> torch.Tensor:
-    """[q tiles of all heads, turns]: whose turn it is, by the order in the workspace; -1 behind a chain's last."""
+    """[q tiles of all heads, turns]: whose turn it is, by the order in the workspace; -1 behind a
+    chain's last."""
     rows = kernel.manifest["program"]["tiles"]
     q_tiles, kv_tiles = -(-problem.q_rows // rows["q"]), -(-problem.kv_rows // rows["kv"])
     found = torch.full((problem.batch, problem.heads, q_tiles, kv_tiles), -1)
@@ -96,8 +98,8 @@ def kv_tiles_by_turn(kernel: Kernel, problem: Case) -> torch.Tensor:
 
 
 def products_by_kv_tile(problem: Case, tensors: dict[str, torch.Tensor], q: int, kv: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """[q tiles of all heads, kv tiles]: the sum of the elements of dS K in float64, and by how much a kernel's may differ. q, kv: rows
-    of tiles."""
+    """[q tiles of all heads, kv tiles]: the sum of the elements of dS K in float64, and by how much
+    a kernel's may differ. q, kv: rows of tiles."""
     group = problem.heads // problem.kv_heads
     queries, do, o = (tensors[name].double() for name in ("q", "do", "o"))
     keys, values = (tensors[name].double().repeat_interleave(group, 1) for name in ("k", "v"))

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""first_attention.py [--programs FOLDER] [--record FILE]: how long the first attention of a process takes in dash's own code.
+"""first_attention.py [--programs FOLDER] [--record FILE]: how long the first attention of a process
+takes in dash's own code.
 
 Each measurement is a process of its own, with the driver's cache off. Printed apart are what is not
 dash's: CUDA's context, the first call of PyTorch's own forward and backward, and what the kernels
 themselves take when they are warm. The cases, for each problem:
 
-  nothing     nothing is kept, and there is a ptxas
-  again       what `nothing` kept, in the next process
-  driver      nothing is kept, and there is no ptxas: the driver assembles
-  ahead       `python3 -m dash_attn.cubin --all` ran before, and there is a ptxas
-  no ptxas    the same, and there is none
+nothing     nothing is kept, and there is a ptxas again       what `nothing` kept, in the next
+process driver      nothing is kept, and there is no ptxas: the driver assembles ahead
+`python3 -m dash_attn.cubin --all` ran before, and there is a ptxas no ptxas    the same, and there
+is none
 
 FOLDER is what `python3 -m dash_attn.cubin --all --to FOLDER` made with the libdash that runs here;
 without it, it is made here. The status is 1 where `ahead` or `no ptxas` takes more than 50 ms, a

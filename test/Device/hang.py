@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """hang.py [--out DIR] [--timeout SECONDS]: launches that do not end are explained, on a GPU.
 
-Each fault is planted into the PTX of a kernel and runs in a process of its own, which ends by exit: a kernel that hangs cannot be stopped. A watch
-has to report within 5 seconds of its timeout, and to name the worker that the fault is in. DIR gets the reports, dumps and pictures.
+Each fault is planted into the PTX of a kernel and runs in a process of its own, which ends by exit:
+a kernel that hangs cannot be stopped. A watch has to report within 5 seconds of its timeout, and to
+name the worker that the fault is in. DIR gets the reports, dumps and pictures.
 
     stops   worker 5 comes to its first turn that is not a chain's last and never gives it, nor does anything behind it
     lost    worker 5 goes on without giving its first turn
@@ -41,8 +42,9 @@ from dash_attn.measure.testing import OUTPUTS, poison  # noqa: E402
 FAULTS = ("good", "stops", "lost", "slow", "front")
 WORKER, ROWS, LATE, ROUNDS, MOST_SECONDS = 5, 4096, 5.0, 50, 60
 GIVES = re.compile(r"red\.release\.gpu\.global\.add\.s32\s+(\[[^]]+\]),\s*1;")
-# In front of a turn that is given, in the planted worker alone. A loop without an effect may be left
-# out by ptxas, so both sleep. The `slow` worker sleeps 40 times a millisecond, the longest sleep.
+# In front of a turn that is given, in the planted worker alone. A loop without an effect may be
+# left out by ptxas, so both sleep. The `slow` worker sleeps 40 times a millisecond, the longest
+# sleep.
 PLANTED = {
     "stops": "again{n}: @planted{n} nanosleep.u32 1000000;\n@planted{n} bra again{n};",
     # Its first turn alone: a worker that gives none may not have begun.

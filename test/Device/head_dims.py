@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""head_dims.py [--record FILE]: gradients at every head dim that kernels have, and attention() at some, on a GPU.
+"""head_dims.py [--record FILE]: gradients at every head dim that kernels have, and attention() at
+some, on a GPU.
 
-For each head dim and mask, and for v at other head dims than q and k: errors beside float64 as in accuracy.py, on poisoned outputs and workspaces; bits of
-repeats; and memory beside each row, which no kernel may write, and whose NaN none may read. Then, at 96, speed beside cuDNN's, which
-nothing fails by. Kernels are compiled here, by libdash, in processes beside each other.
+For each head dim and mask, and for v at other head dims than q and k: errors beside float64 as in
+accuracy.py, on poisoned outputs and workspaces; bits of repeats; and memory beside each row, which
+no kernel may write, and whose NaN none may read. Then, at 96, speed beside cuDNN's, which nothing
+fails by. Kernels are compiled here, by libdash, in processes beside each other.
 """
 
 from __future__ import annotations
@@ -164,7 +166,8 @@ def both_ways(one: Both, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: 
 
 
 def check_attention(one: Both) -> dict[str, Any]:
-    """Errors beside those of the roundings that every kernel does, and equal bits of three calls."""
+    """Errors beside those of the roundings that every kernel does, and equal bits of three calls.
+    """
     case = Case(one.head_dim, one.mask, 300, 300, 2, 4, 2, seed=7, has_sink=one.way == "sink")
     tensors = make_inputs(case)
     given = [tensors[name] for name in ("q", "k", "v", "do")]

@@ -1,4 +1,5 @@
-"""The same bits on every run: alone, beside other work, on two streams, from a graph; different bits from different chains."""
+"""The same bits on every run: alone, beside other work, on two streams, from a graph; different
+bits from different chains."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def alone(bundled: BundledKernel, repeats: int, shape: Shape = REPEATED_SHAPE) -
 
 
 def beside(bundled: BundledKernel, repeats: int, shape: Shape = REPEATED_SHAPE) -> dict[str, Any]:
-    """Beside matrix products on another stream, which take multiprocessors away and change all timing."""
+    """Beside matrix products on another stream, which take multiprocessors away and change all
+    timing."""
     kernel, problem = load(bundled), case(bundled, shape)
     tensors = make_inputs(problem)
     expected = run(kernel, problem, tensors, stream=0)

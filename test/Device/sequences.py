@@ -1,8 +1,10 @@
-"""Lists of sequences: gradients of each beside float64, whatever stands in its neighbours' rows; bits that are those of the
-sequence alone; rows that no sequence has, and rows around the tensors, which no kernel touches; lengths that make no sense. For a kernel with a
-sink, its gradient too: a row a sequence.
+"""Lists of sequences: gradients of each beside float64, whatever stands in its neighbours' rows;
+bits that are those of the sequence alone; rows that no sequence has, and rows around the tensors,
+which no kernel touches; lengths that make no sense. For a kernel with a sink, its gradient too: a
+row a sequence.
 
-Tensors are [rows, heads, head dim], as FlashAttention packs them, between guard rows that are watched.
+Tensors are [rows, heads, head dim], as FlashAttention packs them, between guard rows that are
+watched.
 """
 
 from __future__ import annotations
@@ -98,8 +100,8 @@ def scores_of(kernel: BundledKernel) -> tuple[float | None, bool]:
 
 
 def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_heads: int, seed: int, gap: int = 0) -> Packed:
-    """Inputs of all sequences; NaN in rows that none has, in guard rows and in outputs. What a sequence has depends on the seed and
-    its own lengths alone."""
+    """Inputs of all sequences; NaN in rows that none has, in guard rows and in outputs. What a
+    sequence has depends on the seed and its own lengths alone."""
     dtype, d, options = DTYPES[kernel.element], kernel.head_dim, {"device": "cuda"}
     totals = [sum(pair[side] for pair in lengths) + 2 * gap for side in (0, 1)]
     whole = {name: torch.full((totals[name in ON_KV] + 2 * GUARD, kv_heads if name in ON_KV else heads, d), NAN, dtype=dtype, **options)
@@ -313,7 +315,8 @@ def graph(kernel: BundledKernel) -> dict[str, Any]:
 
 
 def nonsense(kernel: BundledKernel) -> dict[str, Any]:
-    """Lengths that do not ascend, are negative or beyond the tensors: it ends, and touches no guard row; then all is as before."""
+    """Lengths that do not ascend, are negative or beyond the tensors: it ends, and touches no guard
+    row; then all is as before."""
     packed = make(kernel, [(300, 300), (200, 200), (500, 500)], 4, 2, seed=5)
     expected = run(kernel, packed)
     total = 1000
@@ -354,8 +357,8 @@ def bits_are_those_of(kernel: BundledKernel, plain: BundledKernel, count: int) -
 
 
 def kinds_differ(kernel: BundledKernel, kernels: list[BundledKernel]) -> dict[str, Any]:
-    """The negative control: another order gives other bits, so that equal bits mean something. Those of dQ, or, of two kinds that add to dQ
-    in the same order, those of dK and dV."""
+    """The negative control: another order gives other bits, so that equal bits mean something.
+    Those of dQ, or, of two kinds that add to dQ in the same order, those of dK and dV."""
     other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one) and not one.debug and
                   scores_of(one) == scores_of(kernel)), None)
     if other is None:
@@ -375,7 +378,8 @@ def kinds_differ(kernel: BundledKernel, kernels: list[BundledKernel]) -> dict[st
 
 
 def most_contributions(kernel: BundledKernel, rows: int) -> tuple[int, int]:
-    """How many kv tiles the q tile has that has most, and how many q tiles the kv tile; of one sequence."""
+    """How many kv tiles the q tile has that has most, and how many q tiles the kv tile; of one
+    sequence."""
     tiles, place = kernel.manifest["program"]["tiles"], torch.arange(rows)
     seen = kernel.mask.sees(place[:, None], place[None], None, rows, rows)
     of_tiles = torch.stack([part.any(0) for part in seen.split(tiles["q"])])

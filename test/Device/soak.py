@@ -1,5 +1,5 @@
-"""The same bits for as long as one likes: problems, kernels, loads and ways to launch drawn from a seed, each run for some seconds; and
-random problems whose sums are replayed in chain order.
+"""The same bits for as long as one likes: problems, kernels, loads and ways to launch drawn from a
+seed, each run for some seconds; and random problems whose sums are replayed in chain order.
 
     check-device BUNDLE --groups soak --soak 160 --seed 7 --record r.json
 """
@@ -65,8 +65,9 @@ def draw_shape(rng: random.Random) -> Shape:
 
 
 class Repeated:
-    """A problem whose gradients have to have the bits of the plain kernel's first run alone, whatever they are beside. All memory behind
-    its outputs is poisoned before each run, and compared after it; what differs is gathered on the device."""
+    """A problem whose gradients have to have the bits of the plain kernel's first run alone,
+    whatever they are beside. All memory behind its outputs is poisoned before each run, and
+    compared after it; what differs is gathered on the device."""
 
     def __init__(self, bundled: BundledKernel, plain: BundledKernel, shape: Shape, seed: int) -> None:
         self.problem = case(bundled, shape, seed)
@@ -93,7 +94,8 @@ class Repeated:
         torch.bitwise_or(self.differing, self.scratch, out=self.differing)
 
     def capture(self) -> None:
-        """A graph of repeats. Its runs make counters and order anew each time; those that are launched find them as they were left."""
+        """A graph of repeats. Its runs make counters and order anew each time; those that are
+        launched find them as they were left."""
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph, stream=self.stream):
             for _ in range(AT_ONCE):
@@ -156,7 +158,8 @@ def soak(bundled: BundledKernel, plain: BundledKernel, rng: random.Random, load_
 
 
 def other_work(name: str, rng: random.Random) -> Callable[[], None]:
-    """Work on another stream, as much of it as there may be: it takes multiprocessors or bandwidth away and changes all timing."""
+    """Work on another stream, as much of it as there may be: it takes multiprocessors or bandwidth
+    away and changes all timing."""
     if name not in ("products", "copies"):
         return lambda: None
     stream, size, done = torch.cuda.Stream(), rng.choice((1024, 2048, 4096)), torch.cuda.Event()
@@ -175,7 +178,8 @@ def other_work(name: str, rng: random.Random) -> Callable[[], None]:
 
 
 def replay(bundled: BundledKernel, plain: BundledKernel, rng: random.Random) -> dict[str, Any]:
-    """Random problems, each with its contributions kept and added once more in the order of its chains."""
+    """Random problems, each with its contributions kept and added once more in the order of its
+    chains."""
     end, replayed, tiles, longest = time.monotonic() + SLICE, 0, 0, 0
     while time.monotonic() < end or not replayed:
         rows = rng.choice(REPLAYED_ROWS) if rng.random() < 0.5 else rng.randint(1, REPLAYED_ROWS[-1])

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """trace.py [--out DIR]: traced kernels of each level beside plain ones, on a GPU.
 
-For each head dim, mask and level: gradients must have the same bits, and records must be the order. Medians of rounds in which all kernels run are
-printed, of the whole backward and of its main entry, over those of a plain kernel; a second plain kernel says how far such ratios are from 1 by
-themselves. The goal is 1.03 for `turns`, and nothing fails by it. Beside `all` stand the largest differences from what was predicted, and what prices should
-be. DIR gets a trace for Perfetto of each level, what was predicted beside what was measured, a heat map of workers by steps, a file of costs and
-trace.json, all that is printed as numbers. Kernels are compiled here, by libdash.
+For each head dim, mask and level: gradients must have the same bits, and records must be the order.
+Medians of rounds in which all kernels run are printed, of the whole backward and of its main entry,
+over those of a plain kernel; a second plain kernel says how far such ratios are from 1 by
+themselves. The goal is 1.03 for `turns`, and nothing fails by it. Beside `all` stand the largest
+differences from what was predicted, and what prices should be. DIR gets a trace for Perfetto of
+each level, what was predicted beside what was measured, a heat map of workers by steps, a file of
+costs and trace.json, all that is printed as numbers. Kernels are compiled here, by libdash.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def report(text: str, kind: str, workers: int, form: str) -> Any:
 
 
 def milliseconds(kernels: list[Kernel], tensors: dict[str, Any], scale: float) -> list[tuple[float, float]]:
-    """Medians of rounds in which all kernels run: for each the whole backward, and its main entry alone."""
+    """Medians of rounds in which all kernels run: for each the whole backward, and its main entry
+    alone."""
     launches = [kernel.bind(**tensors, scale=scale) for kernel in kernels]
     main = launches[0].plan.steps.index("main")
     times: list[tuple[list[float], list[float]]] = [([], []) for _ in kernels]

@@ -1,7 +1,9 @@
-"""Compiles every kernel of a device bundle, and shapes that no bundle has, and has tools/scripts/check_ptxas.py look at each entry.
+"""Compiles every kernel of a device bundle, and shapes that no bundle has, and has
+tools/scripts/check_ptxas.py look at each entry.
 
-The main kernel reads its order from memory, so all kinds must have the same one; it is assembled once. The entries beside it
-are assembled for each kind. What may be spilled stands in ALLOWED, with the reason.
+The main kernel reads its order from memory, so all kinds must have the same one; it is assembled
+once. The entries beside it are assembled for each kind. What may be spilled stands in ALLOWED, with
+the reason.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile, structure or slots of K and V that are asked for, or what of parts, a list, a union and a softcap it has): bytes of stack, of stores and of loads that a thread of the main kernel
-# may have, and why. No other entry may have any. Numbers only go down.
+# (head dim, rows of a q tile, structure or slots of K and V that are asked for, or what of parts, a
+# list, a union and a softcap it has): bytes of stack, of stores and of loads that a thread of the
+# main kernel may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
     (128, 64, ""): (52, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
     (64, 64, ""): (60, "as above; between items how many there are, and the zeros of one without steps"),
@@ -94,7 +97,8 @@ class Kernel:
 
     @property
     def group(self) -> tuple:
-        """Kernels of one group have one main kernel. The scale is a parameter, or one of them for itself."""
+        """Kernels of one group have one main kernel. The scale is a parameter, or one of them for
+        itself."""
         scale = "" if "%scale: f32" in self.program else self.name
         return *self.shape, self.parts, self.apart, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
 

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir %t && %python %s --root %dash_src --tmp %t | FileCheck %s
 # REQUIRES: python, host-supports-nvptx, plain-libdash
-"""Kernels that hang on the emulator, on purpose: a block that stops, and a worker that does not give its turns. What is left in the workspace names
-the worker, of orders that are formulas, of a list and of parts, too. And a kernel that ends leaves the mark behind every chain."""
+"""Kernels that hang on the emulator, on purpose: a block that stops, and a worker that does not
+give its turns. What is left in the workspace names the worker, of orders that are formulas, of a
+list and of parts, too. And a kernel that ends leaves the mark behind every chain."""
 
 # CHECK:      symmetric-shift-128: block 1 stops: worker 1 has turn
 # CHECK-NEXT: symmetric-shift-128: worker 0 gives no turn: worker 0 has turn

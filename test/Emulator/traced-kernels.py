@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir %t && %python %s --root %dash_src --tmp %t
 # REQUIRES: python, host-supports-nvptx
-"""Traced kernels have the gradients of plain ones, bit for bit, and their records are the order: each item, visit and turn once, turns one behind
-the other. Orders that are not what ran, and regions that are cut, are found."""
+"""Traced kernels have the gradients of plain ones, bit for bit, and their records are the order:
+each item, visit and turn once, turns one behind the other. Orders that are not what ran, and
+regions that are cut, are found."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def compiled(program: Path, name: str, options: str) -> Kernel:
 
 
 def coarse(level: str, events: set[str], head_dim: int = 64, kind: str = "kind=symmetric-shift workers=2") -> None:
-    """A level with fewer records: the same bits, these events, and the order as far as they say it."""
+    """A level with fewer records: the same bits, these events, and the order as far as they say it.
+    """
     program = arguments.tmp / f"{level}.mlir"
     text = (arguments.root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
     program.write_text(text.replace("x128xbf16", f"x{head_dim}xbf16"), encoding="utf-8")
@@ -136,7 +138,8 @@ for extra, words in ((["--by=worker", "--order=order.json", "--heat=heat.svg"], 
                           env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
     assert words in done.stdout + done.stderr and (done.returncode == 0) == ("--order=order.json" in extra), done
 assert (arguments.tmp / "heat.svg").exists() and not (arguments.tmp / "heat.json").exists()
-# Prices of what the emulator did, a few microseconds of its own: it says them, and that a full mask's are missing.
+# Prices of what the emulator did, a few microseconds of its own: it says them, and that a full
+# mask's are missing.
 done = subprocess.run([sys.executable, "-m", "dash_attn.tune", "costs.json", "--from-trace", "region", "causal128-traced.json", "order.json"], cwd=arguments.tmp,
                       env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
 assert done.returncode == 2 and done.stdout.startswith("128 masked: compute 0.") and "expected one trace of a full mask for head dim 128" in done.stderr, done
@@ -144,7 +147,8 @@ done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "predicted.json"
                       env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
 assert done.returncode == 2 and "dash_attn.trace: error: the region 'trace' has" in done.stderr, done
 
-# Lanes that are full lose the last records, say how many, and write nothing outside: the emulator would say so.
+# Lanes that are full lose the last records, say how many, and write nothing outside: the emulator
+# would say so.
 small = compiled(arguments.tmp / "causal128.mlir", "small", "kind=symmetric-shift workers=2 trace=all trace-records=20")
 inputs = Inputs(small.manifest, Problem.parse(PROBLEM), seed=1)
 small.run(inputs.tensors, inputs.sizes, inputs.scale, 0)

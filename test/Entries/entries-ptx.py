@@ -1,8 +1,10 @@
 # RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t --ptxas %ptxas
 # REQUIRES: python, mlir-opt, ptxas, host-supports-nvptx
-"""The entries around the main kernel assemble without a warning, spills or stack, at head dims of whole panels and others, and for both q tiles.
+"""The entries around the main kernel assemble without a warning, spills or stack, at head dims of
+whole panels and others, and for both q tiles.
 
-Entries that wait for memory need blocks that share an SM: registers are bounded by how many that asks for.
+Entries that wait for memory need blocks that share an SM: registers are bounded by how many that
+asks for.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ KERNEL_HALF = ["--dash-check-kernels", "--dash-assign-roles", "--dash-order-prod
 
 
 def most_registers(entry: str, tile_bytes: int) -> int:
-    """An SM has 65536 of them. Blocks of 256 threads together want 64 KB of loads in flight, a tile each; of the entry for the
-    order, one block of 512 threads is enough."""
+    """An SM has 65536 of them. Blocks of 256 threads together want 64 KB of loads in flight, a tile
+    each; of the entry for the order, one block of 512 threads is enough."""
     blocks = 1 if entry.endswith("_order") else max(2, 65536 // tile_bytes)
     return 65536 // (blocks * (512 if entry.endswith("_order") else 256))
 

@@ -2,8 +2,9 @@
 # REQUIRES: python, mlir-opt, mlir-runner
 """The entry that evaluates formulas fills the buffer with the order that the report states.
 
-The entry is run as it is on a machine of one-thread blocks: special registers and the few instructions without an op are
-replaced by functions that do for one lane what they do for a warp. How lanes and warps share the work is seen on a GPU.
+The entry is run as it is on a machine of one-thread blocks: special registers and the few
+instructions without an op are replaced by functions that do for one lane what they do for a warp.
+How lanes and warps share the work is seen on a GPU.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from dash_opt import DashOpt, Request, Tally  # noqa: E402
 from problem import Mask, Problem, Sequence, Union  # noqa: E402
 from tilings import with_tiling, without_rows  # noqa: E402
 
-# No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two. First columns beside a diagonal, a few of them beside a
-# window, and some within a window, of which rows see but the last.
+# No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two. First columns
+# beside a diagonal, a few of them beside a window, and some within a window, of which rows see but
+# the last.
 MASKS = [Mask(), Mask(causal=True), Mask(window=(512, 0)), Mask(window=(100, 40)), Mask(window=(300, -1)), Mask(window=(-1, 70)),
          Mask(union=Union(200, (-1, 0))), Mask(causal=True, union=Union(4, (100, -1))), Mask(window=(400, 60), union=Union(330, (30, 20)))]
 # Levels decide which formulas a kind has, not its sizes.
@@ -78,7 +80,8 @@ llvm.func @get(%0: !llvm.ptr<3>) -> i32 {
 
 
 def launch_of(parameters: str, arguments: str, types: str, before: str = "") -> str:
-    """@launch: all blocks of an entry, one behind the other, on a buffer that `before` may write to; a line of each of its words."""
+    """@launch: all blocks of an entry, one behind the other, on a buffer that `before` may write
+    to; a line of each of its words."""
     return f"""
 func.func @launch({parameters}) {{
   %zero = arith.constant 0 : i64
@@ -176,16 +179,17 @@ def buffers(functions: list[str], calls: list[str], words: list[int], runtime: s
 
 
 def has_formulas(kind: str, mask: Mask) -> bool:
-    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it, its order is a table. For unions
-    shifts are, too."""
+    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it,
+    its order is a table. For unions shifts are, too."""
     if mask.union is not None:
         return kind in ("ascending", "descending")
     return kind != "symmetric-shift" or mask.bounds()[0] is None
 
 
 def requests(kind: str, level: str, mask: Mask, seed: int, runs: int = 1) -> list[Request]:
-    """Sizes of one entry, which is of one number of parts: tiles that are full and not, more queries and fewer, batches, groups,
-    workers of all sorts. Where parts are runs of q tiles, there are more of them than heads of a group."""
+    """Sizes of one entry, which is of one number of parts: tiles that are full and not, more
+    queries and fewer, batches, groups, workers of all sorts. Where parts are runs of q tiles, there
+    are more of them than heads of a group."""
     parts = runs if runs > 1 else (1, 2, 4)[seed % 3]
     rng = random.Random(seed)
     tile_q = rng.choice([64, 128])

@@ -1,13 +1,16 @@
 # RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t --runtime %mlir_lib/libmlir_c_runner_utils.so
 # REQUIRES: python, mlir-opt, mlir-runner
-"""Orders of lists of sequences, made on the device: the two entries that read lengths and evaluate formulas.
+"""Orders of lists of sequences, made on the device: the two entries that read lengths and evaluate
+formulas.
 
-`NAME_sequences` runs lane by lane (lib/lanes.py) on lengths that make sense and on such that do not, beside a model. From the
-records `NAME_order` makes an order (by the machine of order-entry.py), which
+`NAME_sequences` runs lane by lane (lib/lanes.py) on lengths that make sense and on such that do
+not, beside a model. From the records `NAME_order` makes an order (by the machine of
+order-entry.py), which
 
-- is that of the report of the same list, where neighbours have different lengths, and so the host deals it as the device does;
-- is proven as a whole, for any list: it goes back into dash-opt as a file, whose verifier knows nothing of where it comes from;
-- gives a sequence the same visits and turns whatever stands beside it.
+- is that of the report of the same list, where neighbours have different lengths, and so the host
+deals it as the device does; - is proven as a whole, for any list: it goes back into dash-opt as a
+file, whose verifier knows nothing of where it comes from; - gives a sequence the same visits and
+turns whatever stands beside it.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def records_of(cu_q: list[int], cu_kv: list[int], q_rows: int, kv_rows: int) -> list[tuple[int, ...]]:
-    """What the entry is documented to write, but for units: end, rows, first tile and offset; end, rows, first tile, first visit."""
+    """What the entry is documented to write, but for units: end, rows, first tile and offset; end,
+    rows, first tile, first visit."""
     def ranges(numbers: list[int], rows: int) -> list[tuple[int, int]]:
         found, begin = [], 0
         for own, after in zip(numbers, numbers[1:]):
@@ -161,7 +165,8 @@ def check_records(entries: Entries, rng: random.Random) -> list[str]:
 
 
 def decode(words: array.array, first_list: int) -> list[list[check_order.BufferItem]]:
-    """The lists of a buffer of a list, by the reader of buffers of batches: parts are moved to where those have them."""
+    """The lists of a buffer of a list, by the reader of buffers of batches: parts are moved to
+    where those have them."""
     version, workers, items, lists_at, items_at, visits_at, _, count = words[:8]
     if (version, lists_at) != (1, first_list) or visits_at != items_at + 8 * items:
         raise check_order.MalformedError(f"header {list(words[:8])}, expected lists at {first_list}")

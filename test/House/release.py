@@ -1,4 +1,5 @@
-"""The release script says all that is against a release, and how to mend it; a tree with everything in it may become one."""
+"""The release script says all that is against a release, and how to mend it; a tree with everything
+in it may become one."""
 
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s %dash_src %t

@@ -1,10 +1,12 @@
-"""Runs a main kernel's PTX on `ptx_machine` and proves its order: no register of a product is used before the wait that covers it, no
-shared memory is read before it is written or after its slot is released, whatever threads do in between.
+"""Runs a main kernel's PTX on `ptx_machine` and proves its order: no register of a product is used
+before the wait that covers it, no shared memory is read before it is written or after its slot is
+released, whatever threads do in between.
 
     ptx_order.py KERNEL.ptx KERNEL.json
 
-`spoils` are texts with one place spoilt, which `test/MemoryModel/spoilt.py` has it judge: a wait or an arrival that is dropped, a wait
-for products that leaves one more, a row load before its wait, a release before the wait for products.
+`spoils` are texts with one place spoilt, which `test/MemoryModel/spoilt.py` has it judge: a wait or
+an arrival that is dropped, a wait for products that leaves one more, a row load before its wait, a
+release before the wait for products.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from pathlib import Path
 from ptx_machine import Machine, Wrong
 
 ENTRY = "attention_bwd_main"
-# Steps of the items of the one block: none, prologue and epilogue alone, a middle step, and more, after each other.
+# Steps of the items of the one block: none, prologue and epilogue alone, a middle step, and more,
+# after each other.
 WALKS = [[0], [1], [2], [3], [0, 1, 1, 2, 3], [4, 0, 1, 5], [5, 6]]
 ORDER = 1 << 40
 ROWS = 4096
@@ -26,8 +29,8 @@ Q_TILES = ROWS // 64
 
 
 def order_buffer(walks: list[int], parts: int, is_list: bool) -> dict[int, int]:
-    """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1, and is a part of kv tile
-    i / parts. A list has one sequence, of all rows."""
+    """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1, and
+    is a part of kv tile i / parts. A list has one sequence, of all rows."""
     walks = walks + [0] * (-len(walks) % parts)
     sequences = [ROWS, ROWS, 0, 0, ROWS, ROWS, 0, 0, 0, 0, 0, 0, 0, 0, Q_TILES, 0, 0, 0, Q_TILES // 2, 0, 0, 0, 0, 0]
     between = sequences + [0] * Q_TILES if is_list else []

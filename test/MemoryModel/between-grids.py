@@ -8,9 +8,10 @@
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift apart=all output=between-grids-apart' -o /dev/null \
 # RUN:   && %python %s between-grids-apart.ptx | FileCheck %s --check-prefix=APART
 # REQUIRES: python, z3, host-supports-nvptx
-"""What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
-from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker. `convert` begins when `main` has begun, so
-what it may read of `main` is what it has waited for.
+"""What one grid leaves to the next, against the memory model: descriptors and rows from `prepare`
+to `main`, sums, turns and gradients from `main` to what follows. Each step comes from the emitted
+PTX, and is left out or made weaker. `convert` begins when `main` has begun, so what it may read of
+`main` is what it has waited for.
 
     between-grids.py KERNEL.ptx
 """
@@ -90,7 +91,8 @@ WAIT = "griddepcontrol.wait"
 
 
 def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> list[list[Step]]:
-    """Ways through an entry as steps; what is in brackets there is a descriptor's word, or the descriptor."""
+    """Ways through an entry as steps; what is in brackets there is a descriptor's word, or the
+    descriptor."""
     lines = ptx_paths.instructions_of(ptx, f"{NAME}_{entry}")
     begin = next(i for i, line in enumerate(lines) if re.match(start, line) and lines[i + 1].startswith("bar.warp"))
     found = []
@@ -119,7 +121,8 @@ def read_in(model: Model, thread: str, place: str) -> Event:
 # ---- Descriptors.
 
 def descriptor(tracer: Tracer, ptx: str, change: Change) -> Program:
-    """Lanes of a warp write it in shared memory and copy it out; a producer of `main` acquires it and starts a copy."""
+    """Lanes of a warp write it in shared memory and copy it out; a producer of `main` acquires it
+    and starts a copy."""
     program, names = Program(), {WORD: Place("word", "shared"), DESCRIPTOR: Place("descriptor")}
     ways = steps_of(ptx, "prepare", r"st\.shared\.b32", r"tensormap\.cp_fenceproxy")
     others, first = sorted(ways, key=lambda way: any("replace" in step.name for step in way))
@@ -170,7 +173,8 @@ def clears_of(ptx: str) -> list[str]:
 
 
 def rounded(ptx: str, sums: int) -> list[Step]:
-    """The events of a block of `convert`: what its first thread waits for, where all meet, and a load of the sum."""
+    """The events of a block of `convert`: what its first thread waits for, where all meet, and a
+    load of the sum."""
     lines = ptx_paths.instructions_of(ptx, f"{NAME}_convert")
     at, steps = [i for i, line in enumerate(lines) if line.startswith("ld.acquire")][sums], []
     for name, address in (("ld.acquire", WORD), ("bar.sync", 0), ("ld.global.L1", DESCRIPTOR)):
@@ -219,7 +223,8 @@ def is_apart(tracer: Tracer) -> bool:
 
 
 def kept(tracer: Tracer) -> list[Step]:
-    """A reducer's last contribution to a tile: its copy, group and number, the wait until it is read, and the last one, for all groups."""
+    """A reducer's last contribution to a tile: its copy, group and number, the wait until it is
+    read, and the last one, for all groups."""
     number = next(step for step in tracer.steps if step.name.startswith("st.relaxed"))
     steps = [step for step in tracer.steps if step.thread == number.thread and step.name.startswith(("cp.", "st.relaxed"))]
     at = steps.index(number)
@@ -254,7 +259,8 @@ def wrong_contributions(model: Model):
 # ---- Gradients.
 
 def copies_of(tracer: Tracer) -> list[Step]:
-    """A consumer's first copy of dV, its group, the wait until it is read, and the last one, for all groups."""
+    """A consumer's first copy of dV, its group, the wait until it is read, and the last one, for
+    all groups."""
     steps = [step for step in tracer.steps if step.thread == FIRST_CONSUMER and step.name.startswith("cp.")]
     steps = steps[next(i for i, step in enumerate(steps) if step.name.startswith("cp.async.bulk.tensor")):]
     read = next(i for i, step in enumerate(steps) if "wait_group" in step.name)
@@ -292,7 +298,8 @@ def read_step(tracer: Tracer, words: range) -> Step:
 
 
 def records(tracer: Tracer, ptx: str, change: Change) -> Program:
-    """A thread of `sequences` writes a record, one of `order` reads it and writes an item, one of `main` reads both."""
+    """A thread of `sequences` writes a record, one of `order` reads it and writes an item, one of
+    `main` reads both."""
     program, names = Program(), {}
 
     def run(thread: Thread, entry: str, name: str, place: str, value: int = 0) -> None:

@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-opt dash-opt --dash-run dash-run --tmp %t
 # REQUIRES: python
-"""The CPU lane's bits: replayed from its contributions, recomputed from its inputs, and near float64."""
+"""The CPU lane's bits: replayed from its contributions, recomputed from its inputs, and near
+float64."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def named_cases() -> list[Case]:
 
 
 def mask_cases() -> list[Case]:
-    """Windows, bitmaps and unions: rows and whole tiles without keys, columns that no row sees, gaps in chains."""
+    """Windows, bitmaps and unions: rows and whole tiles without keys, columns that no row sees,
+    gaps in chains."""
     def problem(q: int, kv: int, mask: Mask) -> Problem:
         return Problem((Sequence(q, kv),), 16, 32, mask, 2, 1, 2)
 
@@ -73,8 +75,8 @@ def mask_cases() -> list[Case]:
 
 
 def score_cases() -> list[Case]:
-    """Softcaps from those that scores hardly feel to those that bend all, and sinks: in groups, parts, batches, lists, rows without
-    keys."""
+    """Softcaps from those that scores hardly feel to those that bend all, and sinks: in groups,
+    parts, batches, lists, rows without keys."""
     problems = [
         Problem((Sequence(77, 50),), 16, 32, CAUSAL, 4, 2, 2),
         Problem((Sequence(90, 70),) * 3, 32, 16, Mask(window=(20, 0)), 2, 1, 1),

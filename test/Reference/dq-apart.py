@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-opt dash-opt --dash-run dash-run --tmp %t
 # REQUIRES: python
-"""dQ apart: items that own q tiles fold their own dQ. Its bits are those of its model, whatever runs it."""
+"""dQ apart: items that own q tiles fold their own dQ. Its bits are those of its model, whatever
+runs it."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def same_on_any_workers(tools: Tools) -> list[str]:
 
 
 def same_beside_others(tools: Tools) -> list[str]:
-    """dQ of a sequence alone is that of the sequence in a batch: the seed fills sequence 0 alike."""
+    """dQ of a sequence alone is that of the sequence in a batch: the seed fills sequence 0 alike.
+    """
     alone = Problem((Sequence(50, 70),), 16, 32, CAUSAL, 2, 1, 1)
     beside = Problem((Sequence(50, 70),) * 3, 16, 32, CAUSAL, 2, 1, 1)
     dq = []

@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-plan dash-plan --tmp %t
 # REQUIRES: python
-"""Orders that are kept on disk: found again, told apart, and planned anew where the folder or a file in it is of no use."""
+"""Orders that are kept on disk: found again, told apart, and planned anew where the folder or a
+file in it is of no use."""
 
 import argparse
 import json
@@ -121,7 +122,8 @@ def sparse(path, size):
 
 
 def check_owner(facts, words):
-    """What another user has written is not read, and nothing is written where another user may take it away."""
+    """What another user has written is not read, and nothing is written where another user may take
+    it away."""
     other = 65534
     folder = TMP / "owned"
     if os.geteuid() == 0:
@@ -146,7 +148,8 @@ def check_owner(facts, words):
 
 
 def check_trim():
-    """What was kept longest goes, and what writers that were killed have left; not what is being written, nor what is not ours."""
+    """What was kept longest goes, and what writers that were killed have left; not what is being
+    written, nor what is not ours."""
     folder = TMP / "trimmed" / "orders"
     folder.mkdir(parents=True)
     now = time.time()

@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t
 # REQUIRES: python
-"""Orders of items that own q tiles, against the definition of masks: coverage, walks, lists, facts and predicted time."""
+"""Orders of items that own q tiles, against the definition of masks: coverage, walks, lists, facts
+and predicted time."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def coverage(problem: Problem, schedule: Json) -> list[str]:
 
 
 def lists(request: Request, schedule: Json) -> list[str]:
-    """Longest first, where the mask has one bound or none: lengths never grow along the items of equal sequences."""
+    """Longest first, where the mask has one bound or none: lengths never grow along the items of
+    equal sequences."""
     left, right = request.problem.mask.bounds()
     if schedule["kind"] != "longest-first" or request.problem.mask.union or request.problem.mask.blocks or (left is not None and right is not None):
         return []
@@ -89,7 +91,8 @@ def facts(schedule: Json) -> list[str]:
 
 
 def times(schedule: Json) -> list[str]:
-    """A worker computes its tasks one after the other, and nothing else takes time but the boundaries of its items."""
+    """A worker computes its tasks one after the other, and nothing else takes time but the
+    boundaries of its items."""
     cost, ends = schedule["cost"], [0.0] * schedule["workers"]
     for item in schedule["items"]:
         tasks = len(item["visit"])

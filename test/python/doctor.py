@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
-"""The doctor: what it says of machines, caches and calls is what libdash says and does; a report holds nothing private and does the same again."""
+"""The doctor: what it says of machines, caches and calls is what libdash says and does; a report
+holds nothing private and does the same again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t && diff %dash_src/dialects/dash/docs/hang.svg %t/hang.svg
 # REQUIRES: python, plain-libdash
-"""Draws the picture of a hang on the page dialects/dash/docs/seeing.md: eight workers on a causal problem, of which worker 2 stops. Workers are those of the
-model that takes and gives turns; counters are read as those of a launch. To draw it anew: hang-picture.py DIR, and copy hang.svg."""
+"""Draws the picture of a hang on the page dialects/dash/docs/seeing.md: eight workers on a causal
+problem, of which worker 2 stops. Workers are those of the model that takes and gives turns;
+counters are read as those of a launch. To draw it anew: hang-picture.py DIR, and copy hang.svg."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""Ranks of a world of which one stops, one dies, or one is late: the watches of the others write where they wait, and the reports together name the
-rank."""
+"""Ranks of a world of which one stops, one dies, or one is late: the watches of the others write
+where they wait, and the reports together name the rank."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t | FileCheck %s
 # REQUIRES: python, plain-libdash
-"""A launch that stands still, read from its counters: the worker that stops, and the turn that is lost, is the one that is named, whatever the order and
-whenever it happens. All states of small orders show that counters tell them apart, and that they would not if the last turn left a zero."""
+"""A launch that stands still, read from its counters: the worker that stops, and the turn that is
+lost, is the one that is named, whatever the order and whenever it happens. All states of small
+orders show that counters tell them apart, and that they would not if the last turn left a zero."""
 
 from __future__ import annotations
 
@@ -110,8 +111,8 @@ def _at(order: Order, next_: Any, holds: Any, given: Any, fault: dict[str, Any])
 
 
 def ambiguous(order: Order) -> tuple[int, int, int, int]:
-    """States of launches that stand still because a worker has stopped; how many look like one in which another worker, or task, has: with a zero behind the
-    last turn, and with the mark."""
+    """States of launches that stand still because a worker has stopped; how many look like one in
+    which another worker, or task, has: with a zero behind the last turn, and with the mark."""
     causes: dict[int, dict[Any, set[Any]]] = {0: {}, -1: {}}
     count = 0
     for worker, tasks in enumerate(order.lists):

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
-"""A watch reports launches that do not end, within seconds of its timeout, from a thread that waits for no kernel; and what it says of those that have
-not begun, that move, that cannot be read. Dumps are read elsewhere, also raw memory; what is no dump of the program is refused."""
+"""A watch reports launches that do not end, within seconds of its timeout, from a thread that waits
+for no kernel; and what it says of those that have not begun, that move, that cannot be read. Dumps
+are read elsewhere, also raw memory; what is no dump of the program is refused."""
 
 from __future__ import annotations
 
@@ -177,7 +178,8 @@ def what_is_not_read() -> None:
         waits_for(reports, 0.3 + LATE)
         StubDriver.set(fail=None)
     assert "its turns cannot be read: copy " in reports[0].text and " bytes from the device: " in reports[0].text, reports[0].text
-    # Counters that no launch of these sizes has: what was there before the kernel's first entry ran.
+    # Counters that no launch of these sizes has: what was there before the kernel's first entry
+    # ran.
     kernel, _ = loaded(events=next_event(0))
     reports.clear()
     with hang.watch(0.3, report=reports.append):
@@ -205,7 +207,8 @@ def what_is_not_read() -> None:
 
 
 def a_signal() -> None:
-    """The main thread is in C, and does not come to any handler; another reader of signals still has its own."""
+    """The main thread is in C, and does not come to any handler; another reader of signals still
+    has its own."""
     before = os.pipe()
     os.set_blocking(before[1], False)
     previous = signal.set_wakeup_fd(before[1], warn_on_full_buffer=False)
@@ -276,7 +279,8 @@ def dumps() -> None:
         assert refused(lambda other=other: hang.explain(json.dumps(other), SIZES, {"order": words["order"]}), ArgumentError) == (
             "'problem0' adds in no order, or keeps all contributions apart: no worker of it waits for a turn; look for the cause in front of the launch")
 
-    # Raw memory, as a debugger writes it: the workspace with the order behind it, or in a file of its own.
+    # Raw memory, as a debugger writes it: the workspace with the order behind it, or in a file of
+    # its own.
     kernel, driver = loaded()
     kernel.backward(**tensors())
     write(kernel, given)

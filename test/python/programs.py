@@ -150,7 +150,8 @@ def all_are_made() -> None:
     options = ("--all", f"--to={folder}", "--head-dims=64", "--elements=bf16", "--jobs=2", f"--ptxas={PTXAS}")
     with mock.patch.object(ahead, "ORDERS", few):
         status, said, progress = call(*options)
-        # Two of tables, each with a sink and without, which share their PTX; one of parts; two of lists.
+        # Two of tables, each with a sink and without, which share their PTX; one of parts; two of
+        # lists.
         assert status == 0 and said.startswith(f"7 programs in {folder}, "), (status, said, progress)
         assert said.endswith(" MB; new are 7 of them, and the code of 5\n"), said
         assert progress.splitlines()[0].startswith("0 of 7 programs, 0 s") and progress.splitlines()[-1].startswith("7 of 7 programs, "), progress

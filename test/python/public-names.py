@@ -1,6 +1,7 @@
 # RUN: %python %s %dash_src/python
 # REQUIRES: python
-"""What is public says what it is: names are in __all__, have a docstring, and types that editors see."""
+"""What is public says what it is: names are in __all__, have a docstring, and types that editors
+see."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def path_of(module: str) -> Path | None:
 
 
 def definition_of(module: str, name: str) -> tuple[str, ast.stmt] | None:
-    """Where a name of a module is made, followed through imports; None where another package makes it."""
+    """Where a name of a module is made, followed through imports; None where another package makes
+    it."""
     path = path_of(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = ast.parse(path.read_text(encoding="utf-8"))

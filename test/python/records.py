@@ -1,8 +1,9 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/python:%dash_src/test/python/lib %python %s %t
 # REQUIRES: python, plain-libdash
-"""Fields of records that a stranger may have written are known words, numbers within bounds and lines of text, or are refused with their
-place: of kernels that a certificate names, of measurements, of recordings. None of them becomes another option, a path or a program."""
+"""Fields of records that a stranger may have written are known words, numbers within bounds and
+lines of text, or are refused with their place: of kernels that a certificate names, of
+measurements, of recordings. None of them becomes another option, a path or a program."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
 # RUN: %python %dash_src/tools/make-hub-kernel %t/kernel --library %dash_build/lib/libdash.so
 # RUN: %torch_python %s %t/kernel
 # REQUIRES: torch, plain-libdash
-"""A folder of Hugging Face's hub, loaded by its own package: everything is in it, and a dash_attn that is installed stands beside it."""
+"""A folder of Hugging Face's hub, loaded by its own package: everything is in it, and a dash_attn
+that is installed stands beside it."""
 
 from __future__ import annotations
 

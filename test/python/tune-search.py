@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/python %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""The search of dash_attn.tune without a GPU: what is compiled, refused, right and chosen. Launches and clocks are stood in for."""
+"""The search of dash_attn.tune without a GPU: what is compiled, refused, right and chosen. Launches
+and clocks are stood in for."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Launch:
 
 
 def compile_and_stand_in(machine: search.Machine, case: Case, kind: str, options: str) -> Any:
-    """The compiler decides what there is; the default and kernels of the orders are compiled once."""
+    """The compiler decides what there is; the default and kernels of the orders are compiled once.
+    """
     if (kind, options) not in asked:
         kernel = compile_really(machine, case, kind, options)
         assert kernel.manifest["program"]["workers"] == 7 and kernel.manifest["program"]["head_dim"] == case.head_dim, kernel.manifest
@@ -69,7 +71,8 @@ for name, stand_in in (("CHOICES", CHOICES), ("KINDS", KINDS), ("LENGTHS", (512,
     setattr(search, name, stand_in)
 search.Machine.compile = compile_and_stand_in
 
-# What is faster than noise is chosen, and the orders are timed with it; tiles of 128 rows of Q are refused.
+# What is faster than noise is chosen, and the orders are timed with it; tiles of 128 rows of Q are
+# refused.
 milliseconds |= {FAST: 0.97, SLOW: 1.2}
 record = measured()
 assert [one["options"] for one in record["search"]] == [FAST, FAST] and record["options"] == {"64 full": FAST, "64 causal": FAST}, record

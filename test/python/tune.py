@@ -1,7 +1,8 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_src %dash_build %t
 # REQUIRES: python, plain-libdash
-"""dash_attn.tune without a GPU: the fit finds costs that made the measurements, its file is one for the compiler, and what is missing is
-said, with the file as it was. Predictions are those of dash-plan."""
+"""dash_attn.tune without a GPU: the fit finds costs that made the measurements, its file is one for
+the compiler, and what is missing is said, with the file as it was. Predictions are those of
+dash-plan."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def predictions_are_the_planners() -> None:
 
 
 def the_fit_finds_what_made_the_times() -> None:
-    """Times of a model that is quick to ask: each kind has its share of each cost. The same times give the same file."""
+    """Times of a model that is quick to ask: each kind has its share of each cost. The same times
+    give the same file."""
     shares = {kind: [30 + 9 * i, 7 + (5 * i) % 4, 3 + 2 * (i % 2), 1] for i, kind in enumerate(KINDS)}
 
     def model(rows: list[dict[str, Any]], workers: int, costs: str = "", dash_opt: object = None) -> list[tuple[float, dict[str, float]]]:
@@ -85,7 +87,8 @@ def the_fit_finds_what_made_the_times() -> None:
 
 
 def the_recorded_costs_fit_their_measurements() -> None:
-    """What tune wrote on a GPU beside what it measured there: better than the costs that come with dash, and in microseconds."""
+    """What tune wrote on a GPU beside what it measured there: better than the costs that come with
+    dash, and in microseconds."""
     record, costs = (json.loads((RECORDS / f"h200-2026-11-22-{name}.json").read_text(encoding="utf-8")) for name in ("tune", "costs"))
     assert costs["machine"] == fitting.machine(Record(record))
     for price in costs["prices"]:

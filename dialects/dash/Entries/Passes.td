@@ -214,9 +214,9 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
     others by `add.rn.ftz.f32`, like bulk copies. A block then has 32 columns of a warpgroup, and
     more blocks share a tile.
 
-    A sum with `awaits_completion` is rounded when the last turn of its chain has signalled completion, so the
-    entry `overlaps` the main kernel. One thread of a block acquires the tile's counter until it is
-    -1, and meets the others. The last block ends when the main kernel has ended
+    A sum with `awaits_completion` is rounded when the last turn of its chain has signalled
+    completion, so the entry `overlaps` the main kernel. One thread of a block acquires the tile's
+    counter until it is -1, and meets the others. The last block ends when the main kernel has ended
     (`griddepcontrol.wait`), so that work after the entry finds dK and dV too.
 
     For a `dash.sink_gradient`, which is replaced too, `NAME_convert` adds the runs that

@@ -32,7 +32,8 @@ def SyncInterface : OpInterface<"SyncInterface"> {
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"Its waits and signals, in order: waits precede its accesses, everything else follows them.",
+    InterfaceMethod<"Its waits and signals, in order: waits precede its accesses, everything else "
+                    "follows them.",
                     "::llvm::SmallVector<::mlir::dash::Sync>", "getSyncs">,
   ];
 }
@@ -63,13 +64,16 @@ class Expression<string text> {
               !subst("$slot", "SlotRef::at(getChannel(), getSlot())", text));
 }
 class SlotAccesses<string all> {
-  string said = "::llvm::SmallVector<SlotAccess> $cppClass::getSlotAccesses() { return {" # Expression<all>.of # "}; }\n";
+  string said = "::llvm::SmallVector<SlotAccess> $cppClass::getSlotAccesses() { return {"
+      # Expression<all>.of # "}; }\n";
 }
 class Syncs<string all> {
-  string said = "::llvm::SmallVector<Sync> $cppClass::getSyncs() { return {" # Expression<all>.of # "}; }\n";
+  string said = "::llvm::SmallVector<Sync> $cppClass::getSyncs() { return {" # Expression<all>.of
+      # "}; }\n";
 }
 class SumAccesses<string all> {
-  string said = "::llvm::SmallVector<SumAccess> $cppClass::getSumAccesses() { return {" # all # "}; }\n";
+  string said = "::llvm::SmallVector<SumAccess> $cppClass::getSumAccesses() { return {" # all
+      # "}; }\n";
 }
 
 #endif // DASH_IR_DASHACCESSINTERFACES_TD

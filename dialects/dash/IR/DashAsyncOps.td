@@ -11,7 +11,8 @@
 
 include "dash/IR/DashPipelineOps.td"
 
-class Dash_SlotOp<string opMnemonic, list<Trait> traits = []> : Dash_Op<opMnemonic, !listconcat([InsideRole], traits)>;
+class Dash_SlotOp<string opMnemonic, list<Trait> traits = []>
+    : Dash_Op<opMnemonic, !listconcat([InsideRole], traits)>;
 
 //===--------------------------------------------------------------------------===//
 // Slots and their barriers
@@ -29,7 +30,8 @@ def RingOp : Dash_SlotOp<"ring", [Pure]> {
     in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<ChannelType, "the channel">:$channel, Arg<Index, "number of the use">:$use);
+  let arguments = (ins Arg<ChannelType, "the channel">:$channel,
+      Arg<Index, "number of the use">:$use);
   let results = (outs Res<Index, "slot">:$slot, Res<Index, "phase of that use">:$phase);
   let assemblyFormat = "$channel `[` $use `]` attr-dict `:` type($channel)";
 }
@@ -56,10 +58,12 @@ def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait", [SyncOp]> {
     Arg<Index, "slot">:$slot, Arg<Index, "phase of the use">:$phase,
     Arg<UnitAttr, "results leave through the slot, and it stays empty">:$borrows);
   let assemblyFormat = [{
-    $channel `` $side `[` $slot `]` `phase` `(` $phase `)` (`borrows` $borrows^)? attr-dict `:` type($channel)
+    $channel `` $side `[` $slot `]` `phase` `(` $phase `)` (`borrows` $borrows^)? attr-dict `:`
+    type($channel)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = Syncs<"Sync::waitFor(getSide(), $slot, getPhase(), getBorrows())">.said;
+  let extraClassDefinition =
+      Syncs<"Sync::waitFor(getSide(), $slot, getPhase(), getBorrows())">.said;
 }
 
 def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive", [SyncOp]> {
@@ -125,46 +129,58 @@ def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
   }];
   let arguments = (ins
     Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
-    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile,
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
     Arg<I64Attr, "which tile of the slot">:$element);
   let assemblyFormat = [{
-    $source `[` $sequence `,` $head `,` $tile `]` `to` $channel `[` $slot `]` `element` `(` $element `)` attr-dict
+    $source `[` $sequence `,` $head `,` $tile `]` `to` $channel `[` $slot `]` `element` `(` $element
+    `)` attr-dict
     `:` type($source) `to` type($channel)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::CopyEngine, $slot, getElement())"
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::write(AccessAgent::CopyEngine, $slot, getElement())"
       ".withMemory({getSource(), getSequence(), getHead(), getTile()})">.said;
 }
 
 def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
   let summary = "Copy this warpgroup's rows of a slot to memory";
   let description = [{
-    One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and commits them as a group. Of a tile
-    with n times the columns of a slot, a slot has one slice: columns `[slice * w, (slice + 1) * w)`, w being those of the slot. A
-    tile with fewer columns than a slot is one slice, in the slot's first columns.
+    One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and
+    commits them as a group. If a tile has n times the columns of a slot, a slot has one slice:
+    columns `[slice * w, (slice + 1) * w)`, w being those of the slot. A tile with fewer columns
+    than a slot is one slice, in the slot's first columns.
 
-    **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and synchronized.
-    **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a wait for the group, which the
-    warpgroup meets behind.
-    **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] slice(1) : !dash.channel<tensor<128x64xbf16>>
-    to memref<?x?x?x128xbf16>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'`; `a slice is of a tile that has columns, got one without`; `slice must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
-    'dash.role' only: channels connect roles`.
+    **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and
+    synchronized.
+    **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a
+    wait for the group, which the warpgroup meets behind.
+    **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] slice(1) :
+    !dash.channel<tensor<128x64xbf16>> to memref<?x?x?x128xbf16>`, as in
+    test/Steps/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots
+    whose columns are a multiple of 16, got 'tensor<128x40xbf16>'`; `a slice is of a tile that has
+    columns, got one without`; `slice must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of
+    'bf16'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
     Arg<I64Attr, "which tile of the slot">:$element,
     Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
-    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile,
     Arg<I64Attr, "which columns of the tile">:$slice);
   let assemblyFormat = [{
-    $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]`
+    $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile
+    `]`
     `slice` `(` $slice `)` attr-dict `:` type($channel) `to` type($target)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, getElement())"
-      ".ofOwnRows().ofSlice(getSlice()).withMemory({getTarget(), getSequence(), getHead(), getTile()})">.said #
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, getElement())"
+      ".ofOwnRows().ofSlice(getSlice())"
+      ".withMemory({getTarget(), getSequence(), getHead(), getTile()})">.said #
       Syncs<"Sync{SyncKind::CommitCopies}">.said;
 }
 
@@ -233,10 +249,12 @@ def SlotTileOp : Dash_SlotOp<"slot_tile", [SlotAccessOp]> {
     Arg<I64Attr, "which tile of the slot">:$element);
   let results = (outs Res<HalfTile, "the tile, in shared memory">:$result);
   let assemblyFormat = [{
-    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
+    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->`
+    type($result)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::name($slot, getElement(), getResult())">.said;
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::name($slot, getElement(), getResult())">.said;
 }
 
 def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
@@ -248,20 +266,24 @@ def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
 
     **Preconditions**: the slot is full.
     **Postconditions**: none.
-    **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> ->
-    tensor<64xf32, #dash.fragment<per_column, replicated by 2>>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `'result' must be element 1 of the slot, 'tensor<64xf32>', got 'tensor<128xf32>'`; `stands inside 'dash.role' only: channels
-    connect roles`.
+    **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) :
+    !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> -> tensor<64xf32, #dash.fragment<per_column,
+    replicated by 2>>`, as in test/Steps/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `'result' must be element
+    1 of the slot, 'tensor<64xf32>', got 'tensor<128xf32>'`; `stands inside 'dash.role' only:
+    channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel, Arg<Index, "slot">:$slot,
     Arg<I64Attr, "which tile of the slot">:$element);
   let results = (outs Res<RowTile, "the vector, in registers">:$result);
   let assemblyFormat = [{
-    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
+    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->`
+    type($result)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::read(AccessAgent::Threads, $slot, getElement(), getResult())">.said;
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::read(AccessAgent::Threads, $slot, getElement(), getResult())">.said;
 }
 
 def LoadFactorOp : Dash_SlotOp<"load_factor", [SlotAccessOp]> {
@@ -289,18 +311,22 @@ def LoadFactorOp : Dash_SlotOp<"load_factor", [SlotAccessOp]> {
 def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
   let summary = "Write this warpgroup's part of a tile to a slot";
   let description = [{
-    An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads hold it, 16 bytes a
-    thread, at the warpgroup's offset: `#dash.fragment`. `slice(n)` says that it is a result that leaves (`dash.copy_out`), of which a slot
-    has as many columns as fit.
+    An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads
+    hold it, 16 bytes a thread, at the warpgroup's offset: `#dash.fragment`. `slice(n)` says that it
+    is a result that leaves (`dash.copy_out`), of which a slot has as many columns as fit.
 
     **Preconditions**: the slot is empty; it is borrowed for a slice, and only for one.
-    **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
-    **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
-    by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and the element type of
-    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a slice is of a tile of rank 2, got 'tensor<128xbf16>'`;
-    `a slice is of an operand fragment, got #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about slices; `stands inside 'dash.role' only: channels
-    connect roles`.
+    **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor
+    core after a fence too.
+    **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16,
+    #dash.fragment<operand, rows by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in
+    test/Steps/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0
+    of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and
+    the element type of element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a
+    slice is of a tile of rank 2, got 'tensor<128xbf16>'`; `a slice is of an operand fragment, got
+    #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about slices; `stands inside
+    'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<Tile, "the tile, in registers">:$value,
@@ -308,14 +334,18 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
     Arg<I64Attr, "which tile of the slot">:$element,
     Arg<OptionalAttr<I64Attr>, "which columns of a tile that leaves">:$slice);
   let assemblyFormat = [{
-    $value `to` $channel `[` $slot `]` `element` `(` $element `)` (`slice` `(` $slice^ `)`)? attr-dict
+    $value `to` $channel `[` $slot `]` `element` `(` $element `)` (`slice` `(` $slice^ `)`)?
+    attr-dict
     `:` type($value) `to` type($channel)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::Threads, $slot, getElement(), getValue()).ofOwnRows().ofSlice(getSlice())">.said;
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::write(AccessAgent::Threads, $slot, getElement(), getValue())"
+                   ".ofOwnRows().ofSlice(getSlice())">.said;
 }
 
-def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait",
+    [SyncOp, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait for products in flight";
   let description = [{
     `wgmma.wait_group`: waits until at most `pending` of the products issued last are incomplete.
@@ -337,11 +367,13 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, M
     Arg<I64Attr, "products that may remain in flight">:$pending);
   let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
   let assemblyFormat = [{
-    ($inputs^)? `pending` `(` $pending `)` (`factors` `(` $factors^ `:` type($factors) `)`)? attr-dict
+    ($inputs^)? `pending` `(` $pending `)` (`factors` `(` $factors^ `:` type($factors) `)`)?
+    attr-dict
     (`:` type($inputs)^ `->` type($outputs))?
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = Syncs<"Sync::waitForGroups(SyncKind::WaitForProducts, getPending())">.said;
+  let extraClassDefinition =
+      Syncs<"Sync::waitForGroups(SyncKind::WaitForProducts, getPending())">.said;
 }
 
 def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [SyncOp, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -366,7 +398,8 @@ class Dash_SumOp<string opMnemonic, dag more, list<Trait> traits = []>
     : Dash_SlotOp<opMnemonic, !listconcat(traits, [SumAccessOp])> {
   let arguments = !con((ins
     Arg<SumMemRef, "sums of the whole tensor", [MemRead, MemWrite]>:$sums,
-    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile), more);
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile), more);
   let extraClassDeclaration = [{
     /// The tile of the sums.
     MemoryRef getSum() { return {getSums(), getSequence(), getHead(), getTile()}; }
@@ -385,7 +418,8 @@ def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn
     in test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
+  let assemblyFormat =
+      "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
   let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Take, getSum(), getTurn()}">.said;
 }
 
@@ -396,8 +430,8 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
   let description = [{
     `red.release.gpu` adds 1 to the counter. The chain's last turn sets it to -1 instead, by a
     relaxed store, so that a complete chain differs from one that has not begun. With
-    `signals_completion`, that store is `st.release.gpu`: a thread that acquires it sees the complete
-    sum. `NAME_prepare` of the next launch begins the counter anew.
+    `signals_completion`, that store is `st.release.gpu`: a thread that acquires it sees the
+    complete sum. `NAME_prepare` of the next launch begins the counter anew.
 
     **Preconditions**: the thread's add is complete (not only read), and fenced.
     **Postconditions**: the acquire of the next turn sees the sum.
@@ -406,9 +440,12 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`signals_completion` $signals_completion^)? attr-dict `:` type($sums)
+    $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`signals_completion`
+    $signals_completion^)? attr-dict `:` type($sums)
   }];
-  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Give, getSum(), Value(), getIsLast(), getSignalsCompletion()}">.said;
+  let extraClassDefinition =
+      SumAccesses<"SumAccess{SumAction::Give, getSum(), Value(), getIsLast(), "
+                  "getSignalsCompletion()}">.said;
 }
 
 def CountTurnsOp : Dash_SumOp<"count_turns", (ins
@@ -425,9 +462,11 @@ def CountTurnsOp : Dash_SumOp<"count_turns", (ins
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` `last` `(` $is_last `)` attr-dict `:` type($sums)
+    $sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` `last` `(` $is_last `)`
+    attr-dict `:` type($sums)
   }];
-  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Count, getSum(), getTurn(), getIsLast()}">.said;
+  let extraClassDefinition =
+      SumAccesses<"SumAccess{SumAction::Count, getSum(), getTurn(), getIsLast()}">.said;
 }
 
 def BulkAddOp : Dash_SumOp<"bulk_add", (ins
@@ -449,7 +488,8 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`evict_last` $evict_last^)? attr-dict
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`evict_last`
+    $evict_last^)? attr-dict
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;
@@ -479,12 +519,15 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)?
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^
+    `)`)?
     (`evict_last` $evict_last^)? attr-dict
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SumAccesses<"SumAccess{getTurn() ? SumAction::Keep : SumAction::Store, getSum(), getTurn()}">.said #
+  let extraClassDefinition =
+      SumAccesses<"SumAccess{getTurn() ? SumAction::Keep : SumAction::Store, getSum(), "
+                  "getTurn()}">.said #
       SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, 0).withMemory(getSum())">.said;
 }
 
@@ -499,66 +542,6 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "attr-dict";
-}
-
-//===--------------------------------------------------------------------------===//
-// A trace
-//===--------------------------------------------------------------------------===//
-
-def CyclesType : Dash_Type<"Cycles", "cycles"> {
-  let summary = "A time, in cycles of a multiprocessor";
-  let description = [{
-    The low 32 bits of a count. Roles do not compute with it: their behaviour does not depend on it.
-
-    **Example**: `!dash.cycles`.
-  }];
-}
-
-def ClockOp : Dash_SlotOp<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The value of the multiprocessor's clock";
-  let description = [{
-    The low 32 bits of a count of cycles. It keeps its place among waits, arrivals, loads and
-    stores; arithmetic may move across it.
-
-    **Preconditions**: none.
-    **Postconditions**: none.
-    **Example**: `%now = dash.clock`, as in test/Steps/insert-trace.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
-  }];
-  let results = (outs Res<CyclesType, "the time">:$now);
-  let assemblyFormat = "attr-dict";
-}
-
-def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Write a record to the trace";
-  let description = [{
-    Reads the clock, and stores 16 bytes: the event, its time from `since` to now, the channel or
-    products it refers to, and up to two numbers, with 32 bits of the first and 16 of the second.
-    One thread stores: the only one of a role in a warp, or the first of a warpgroup. A lane's
-    records follow each other until its part of the region is full; later ones are counted but not
-    stored. `begin` and `end` are a lane's first and last, and also record the time that all
-    multiprocessors share. An `end` with a number ends a lane of one record an item, and the number
-    is that of the items. Such a lane keeps no count: the item gives the address of its record.
-
-    **Preconditions**: the workers have a `trace`; `begin` precedes all other records of the role,
-    and `end` follows them.
-    **Postconditions**: nothing that roles wait for is changed.
-    **Example**: `%then = dash.trace slot_full of("q") since(%now) numbers(%use)`, as in
-    test/Steps/insert-trace.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `has room for 2 numbers,
-    got 3`; `'begin' is of nothing, and has no time before and no numbers`; `'end'
-    is of nothing, and has no time before and at most the number of items`; `its workers keep no trace: they have no number of records`.
-  }];
-  let arguments = (ins
-    Arg<TraceEventAttr, "what happened">:$event,
-    Arg<OptionalAttr<StrAttr>, "the channel, or the products">:$of,
-    Arg<Optional<CyclesType>, "when it began; now, if it took no time">:$since,
-    Arg<Variadic<Index>, "which use, item or turn">:$numbers);
-  let results = (outs Res<CyclesType, "the time">:$now);
-  let assemblyFormat = [{
-    $event (`of` `(` $of^ `)`)? (`since` `(` $since^ `)`)? (`numbers` `(` $numbers^ `)`)? attr-dict
-  }];
-  let hasVerifier = 1;
 }
 
 //===--------------------------------------------------------------------------===//

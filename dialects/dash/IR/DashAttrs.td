@@ -148,7 +148,7 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
                         APFloatParameter<"time of an item besides its tasks">:$boundary,
                         APFloatParameter<"time of adding a piece of a part's sums">:$piece,
                         APFloatParameter<"time of rounding the sums of a kv tile">:$convert,
-                        APFloatParameter<"time of reading a contribution that is kept apart">:$gather);
+                        APFloatParameter<"time of reading a contribution kept apart">:$gather);
   let builders = [AttrBuilder<(ins "double":$compute, "double":$reduce, "double":$latency,
                                    "int64_t":$buffers, "double":$boundary, "double":$piece,
                                    "double":$convert, "double":$gather), [{
@@ -202,7 +202,7 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
 
     | member | sizes it may use | gives |
     |---|---|---|
-    | `item(i)` | `q_tiles kv_tiles groups width workers` | (group, kv tile, unit) of the i-th item |
+    | `item(i)` | `q_tiles kv_tiles groups width workers` | (group, kv tile, unit) of item i |
     | `worker(unit)` | `workers` | the worker that has the unit |
     | `visit(kv, step)` | `q_tiles kv_tiles width first last offset` | q tile of kv at step |
     | `turn(kv, q)` | `q_tiles kv_tiles width first last offset` | turn of kv at q |
@@ -241,7 +241,7 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
       turn(kv, q) = if q ge kv and kv eq 3 then q - kv else kv - first
     >
     ```
-    Of items that own q tiles: `#dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i),
+    Items that own q tiles have `#dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i),
     worker(unit) = unit mod workers, visit(q, step) = step + first>`.
 
     **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a meaning
@@ -249,13 +249,14 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
     expression of 'visit' may have at most 16384 terms and operations once names are replaced by
     what they stand for, got 16385`. From C++ only: `every case of 'turn' but the last needs a
     condition, and the last may have none`; `every map and set of 'visit' must have no dims and 8
-    symbols, and every map 1 results`; `'turn' is of items that own kv tiles: nothing is summed across
-    those that own q tiles`.
+    symbols, and every map 1 results`; `'turn' is of items that own kv tiles: nothing is summed
+    across those that own q tiles`.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::dash::FormulaPiece", "issue order">:$item,
                         ArrayRefParameter<"::mlir::dash::FormulaPiece", "unit to worker">:$worker,
                         ArrayRefParameter<"::mlir::dash::FormulaPiece", "visit order">:$visit,
-                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "chains; none without them">:$turn,
+                        ArrayRefParameter<"::mlir::dash::FormulaPiece",
+                        "chains; none without them">:$turn,
                         DefaultOwn:$own);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -271,8 +272,8 @@ def TableAttr : Dash_Attr<"Table", "table"> {
     `items` has a row for each item in issue order: (worker, sequence, kv head, part, kv tile, part
     turn), where part turn is the item's position in the chain of its dK and dV. `visits` has a row
     for each task: (head, q tile, turn). The rows of all items follow each other in issue order, and
-    each item has as many rows as the mask leaves tasks. If items own q tiles, they have a query head
-    and a q tile, visits have a kv head and a kv tile, and all turns are 0.
+    each item has as many rows as the mask leaves tasks. If items own q tiles, they have a query
+    head and a q tile, visits have a kv head and a kv tile, and all turns are 0.
 
     The tables are dense elements, so `--mlir-elide-elementsattrs-if-larger` shortens them in print.
     Its output can be read again, but no op accepts it.

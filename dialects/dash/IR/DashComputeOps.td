@@ -127,7 +127,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     Arg<AnyMemRef, "gradient of k, shaped as k", [MemWrite]>:$dk,
     Arg<AnyMemRef, "gradient of v, shaped as v", [MemWrite]>:$dv,
     Arg<Optional<AnyMemRef>, "a score of each query head without a value [heads]", [MemRead]>:$sink,
-    Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]", [MemWrite]>:$dsink,
+    Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]",
+    [MemWrite]>:$dsink,
     Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
@@ -216,17 +217,20 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
 
     **Example**
     ```mlir
-    func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<?x?x?xf32>, %delta: memref<?x?x?xf32>,
+    func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<?x?x?xf32>, %delta:
+    memref<?x?x?xf32>,
                              %dsink: memref<?x?xf32>) {
-      dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>)
+      dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>,
+      memref<?x?x?xf32>)
                          outs(%dsink : memref<?x?xf32>)
       return
     }
 
-    // For sequences whose lengths come with each launch.
-    func.func @sinks_of_list(%sink: memref<8xf32>, %lse: memref<1x8x?xf32>, %delta: memref<1x8x?xf32>,
+    // For sequences whose lengths come with each launch. func.func @sinks_of_list(%sink:
+    memref<8xf32>, %lse: memref<1x8x?xf32>, %delta: memref<1x8x?xf32>,
                              %dsink: memref<?x8xf32>) {
-      dash.sink_gradient ins(%sink, %lse, %delta : memref<8xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>)
+      dash.sink_gradient ins(%sink, %lse, %delta : memref<8xf32>, memref<1x8x?xf32>,
+      memref<1x8x?xf32>)
                          outs(%dsink : memref<?x8xf32>) sequences(<?>)
       return
     }
@@ -243,9 +247,11 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
   }];
   let arguments = (ins
     Arg<MemRefRankOf<[F32], [1]>, "the scores [heads]", [MemRead]>:$sink,
-    Arg<RowMemRef, "log of the sum of exponentials, the sink's too [batch, heads, q rows]", [MemRead]>:$lse,
+    Arg<RowMemRef, "log of the sum of exponentials, the sink's too [batch, heads, q rows]",
+    [MemRead]>:$lse,
     Arg<RowMemRef, "rowsum(O * dO), shaped as lse", [MemRead]>:$delta,
-    Arg<MemRefRankOf<[F32], [2]>, "the gradient [batch, heads], or [sequences, heads]", [MemWrite]>:$dsink,
+    Arg<MemRefRankOf<[F32], [2]>, "the gradient [batch, heads], or [sequences, heads]",
+    [MemWrite]>:$dsink,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
   let assemblyFormat = [{
     `ins` `(` $sink `,` $lse `,` $delta `:` type($sink) `,` type($lse) `,` type($delta) `)`
@@ -263,12 +269,14 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
   let summary = "Round f32 sums to the gradient's type";
   let description = [{
     `target = round(scale * source)` for whole tensors, to nearest even; the factor is 1 if absent.
-    With `layout`, the source holds tile after tile of a kernel's sums, each in memory as the warpgroups
-    that added it hold it in registers: the attribute is the encoding of what they add. With `pieces`, each tile of the target
-    was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them. With `apart`, contributions to
-    the source were kept in places of their own: they are added up first, in the order of their turns, as `dash.ordered_reduce` adds.
-    With `awaits_completion`, each tile is rounded once the last turn of its chain has signalled that its sum is complete
-    (`signals_completion` there), while others are still added to.
+    With `layout`, the source holds tile after tile of a kernel's sums, each in memory as the
+    warpgroups that added it hold it in registers: the attribute is the encoding of what they add.
+    With `pieces`, each tile of the target was added in so many pieces, which lie one behind the
+    other: `dash.piece` says what is in them. With `apart`, contributions to the source were kept in
+    places of their own: they are added up first, in the order of their turns, as
+    `dash.ordered_reduce` adds. With `awaits_completion`, each tile is rounded once the last turn of
+    its chain has signalled that its sum is complete (`signals_completion` there), while others are
+    still added to.
 
     **Preconditions**: source and target have one shape if static; source may have more columns,
     which are never read. Stands outside `dash.items`.
@@ -292,14 +300,17 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim or more]", [MemRead]>:$source,
     Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
-    Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,
+    Arg<OptionalAttr<FragmentAttr>,
+    "how a tile of the source lies in memory, once tiles have layouts">:$layout,
     Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces,
     Arg<UnitAttr, "contributions are still to be added up">:$apart,
     Arg<UnitAttr, "for each sum until it is complete">:$awaits_completion);
   let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
-    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr(), UnitAttr());">];
+    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr(), "
+        "UnitAttr());">];
   let assemblyFormat = [{
-    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)?
+    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(`
+    $pieces^ `)`)?
     (`apart` $apart^)? (`awaits_completion` $awaits_completion^)? attr-dict
     `:` type($source) `to` type($target)
   }];

@@ -62,15 +62,15 @@ def TensorSide : I32EnumAttr<"TensorSide", "whose heads and rows a tensor has, o
 def TensorSideAttr : EnumAttr<DashDialect, TensorSide, "own"> {
   let summary = "Which side an item owns, and which its walks go along";
   let description = [{
-    | | an item has | its walks go along | what it can finish by itself | what is summed across items |
+    | | an item has | its walks go along | it finishes by itself | what is summed across items |
     |---|---|---|---|---|
     | `kv` | a kv tile of a kv head | q tiles of the head's group | dK, dV | dQ |
     | `q` | a q tile of a query head | kv tiles of its kv head | dQ | nothing |
 
     **Example**: `#dash<own q>`; on an op `own(q) walk(kv)`, and nothing for `kv`.
 
-    **Errors**: `expected the side that items own (q or kv), got 'o'`; `items that own q walk kv, got
-    'q'`.
+    **Errors**: `expected the side that items own (q or kv), got 'o'`; `items that own q walk kv,
+    got 'q'`.
   }];
   let assemblyFormat = "$value";
 }
@@ -120,12 +120,12 @@ def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
     In both structures, warpgroups take the tensor core in turn, and products of the next step are
     issued one step ahead.
 
-    - `alternating`: a turn issues dQ of the previous step, dK and dV, then S and dP of the next step.
-      Element-wise work follows the turn. A thread holds the sums, and S and dP, or P and dS. Each
-      tile of a step has a slot, 2 deep.
+    - `alternating`: a turn issues dQ of the previous step, dK and dV, then S and dP of the next
+      step. Element-wise work follows the turn. A thread holds the sums, and S and dP, or P and dS.
+      Each tile of a step has a slot, 2 deep.
     - `overlapping`: a turn issues S and dP of the next step, then dK and dV. Element-wise work runs
-      during dK and dV, and dQ during element-wise work. A thread holds the sums, S and dP, P and dS,
-      and rows. All loaded tiles of a step share a slot, 4 deep.
+      during dK and dV, and dQ during element-wise work. A thread holds the sums, S and dP, P and
+      dS, and rows. All loaded tiles of a step share a slot, 4 deep.
 
     `overlapping` takes more registers and slots; `--dash-assign-roles` chooses it if they fit.
 
@@ -171,7 +171,8 @@ def SideFull : I32EnumAttrCase<"Full", 0, "full">;
 /// The slot is empty: a producer may write it.
 def SideEmpty : I32EnumAttrCase<"Empty", 1, "empty">;
 
-def BarrierSide : I32EnumAttr<"BarrierSide", "which of a slot's two mbarriers", [SideFull, SideEmpty]> {
+def BarrierSide : I32EnumAttr<"BarrierSide", "which of a slot's two mbarriers",
+    [SideFull, SideEmpty]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }

@@ -15,7 +15,8 @@ def StagedOpInterface : OpInterface<"StagedOpInterface"> {
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [
-    InterfaceMethod<"The stage; null outside of a software-pipelined walk.", "::mlir::IntegerAttr", "getStageAttr">,
+    InterfaceMethod<"The stage; null outside of a software-pipelined walk.", "::mlir::IntegerAttr",
+        "getStageAttr">,
     InterfaceMethod<"Sets the stage.", "void", "setStageAttr", (ins "::mlir::IntegerAttr":$stage)>,
   ];
 }

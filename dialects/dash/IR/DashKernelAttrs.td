@@ -15,7 +15,8 @@ include "dash/IR/DashTensorRoles.td"
 // Words
 //===--------------------------------------------------------------------------===//
 
-def RegionBefore : Dash_Words<"RegionBefore", "what a region of the workspace holds before a launch", [
+def RegionBefore : Dash_Words<"RegionBefore",
+    "what a region of the workspace holds before a launch", [
   I32EnumAttrCase<"Any", 0, "any">,
   I32EnumAttrCase<"Zero", 1, "zero">,   // once: every launch leaves zeros
   I32EnumAttrCase<"Entry", 2, "entry">, // the output of an entry
@@ -74,8 +75,10 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     AttrParameter<"int64_t", "workers that the order was made for">:$width,
     AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers,
     OptionalParameter<"::mlir::FloatAttr", "cap of the scores">:$softcap,
-    DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None", "contributions that are kept apart">:$apart,
-    DefaultValuedParameter<"bool", "false", "whether sums are rounded while others still grow">:$overlaps_rounding);
+    DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None",
+    "contributions that are kept apart">:$apart,
+    DefaultValuedParameter<"bool", "false",
+    "whether sums are rounded while others still grow">:$overlaps_rounding);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -165,7 +168,8 @@ def RegionAttr : Dash_Attr<"Region", "region"> {
   }];
   let parameters = (ins StringRefParameter<"name of its parameter, after `workspace.`">:$name,
                         StringRefParameter<"expression of sizes">:$bytes,
-                        AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
+                        AttrParameter<"int64_t",
+                        "bytes that the address is a multiple of">:$alignment,
                         EnumParameter<RegionBefore>:$before,
                         EnumParameter<RegionAfter>:$after);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -187,7 +191,8 @@ def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
   }];
   let parameters = (ins EnumParameter<OrderSource>:$source,
                         StringRefParameter<"the entry, or the command">:$text,
-                        OptionalParameter<"::mlir::dash::SearchAttr", "how a table was searched for">:$search,
+                        OptionalParameter<"::mlir::dash::SearchAttr",
+                        "how a table was searched for">:$search,
                         OptionalParameter<"::mlir::dash::CostAttr", "by which costs">:$cost);
   let assemblyFormat = "`<` $source `=` $text (`,` `search` $search^)? (`,` `cost` $cost^)? `>`";
   let genVerifyDecl = 1;
@@ -216,8 +221,11 @@ def TraceAttr : Dash_Attr<"Trace", "trace"> {
   let parameters = (ins EnumParameter<TraceLevel>:$level,
                         AttrParameter<"int64_t", "records that a lane has room for">:$records,
                         ArrayRefParameter<"::mlir::StringAttr", "the writers of records">:$lanes,
-                        OptionalArrayRefParameter<"::mlir::StringAttr", "names that records refer to">:$names);
-  let assemblyFormat = "`<` `level` `=` $level `,` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
+                        OptionalArrayRefParameter<"::mlir::StringAttr",
+                        "names that records refer to">:$names);
+  let assemblyFormat =
+      "`<` `level` `=` $level `,` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` "
+      "(`,` `names` `=` `[` $names^ `]`)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// A lane's first records state when it began and ended, and how many records it left; a
@@ -263,17 +271,18 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     ```mlir
     gpu.module @copy_kernels attributes {
       dash.program = #dash.program<"copy"
-        facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv = 128>,
-               kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132,
-               min_workers = 132>
+        facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv
+        = 128>,
+               kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
+               132, min_workers = 132>
         sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
-        constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
-        derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-        tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>,
+        constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of
+        64">] derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">] tensors[<<"q", side =
+        q, access = read, kind = tile, element = bf16, columns = 64>,
                  shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
-        maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 64, panels = 1>]
-        workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>]
-        order <entry = "copy_order">>} {
+        maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 64,
+        panels = 1>] workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero,
+        after = zero>] order <entry = "copy_order">>} {
     }
     ```
 
@@ -287,10 +296,12 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     OptionalArrayRefParameter<"::mlir::dash::ConstraintAttr", "on sizes">:$constraints,
     OptionalArrayRefParameter<"::mlir::dash::DerivedAttr", "sizes that follow">:$derived,
     OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "the launcher's tensors">:$tensors,
-    OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr", "tensors that the main kernel copies by descriptors">:$maps,
+    OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr",
+    "tensors that the main kernel copies by descriptors">:$maps,
     OptionalArrayRefParameter<"::mlir::dash::RegionAttr", "of the workspace">:$workspace,
     AttrParameter<"::mlir::dash::OrderSourceAttr", "source of the order buffer">:$order,
-    OptionalParameter<"::mlir::dash::TraceAttr", "records in the region `trace`, if there is one">:$trace);
+    OptionalParameter<"::mlir::dash::TraceAttr",
+    "records in the region `trace`, if there is one">:$trace);
   let assemblyFormat = [{
     `<` $name `facts` $facts (`sizes` `[` $sizes^ `]`)? (`constraints` `[` $constraints^ `]`)?
         (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`maps` `[` $maps^ `]`)?
@@ -350,9 +361,11 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
     ArrayRefParameter<"int32_t", "blocks of a cluster">:$cluster,
     AttrParameter<"int64_t", "dynamic shared memory of a block">:$shared_bytes,
     AttrParameter<"bool", "all blocks at once">:$cooperative,
-    DefaultValuedParameter<"bool", "false", "may begin before the entry before it has ended">:$overlaps);
+    DefaultValuedParameter<"bool", "false",
+    "may begin before the entry before it has ended">:$overlaps);
   let assemblyFormat = [{
-    `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[` $cluster `]` `,`
+    `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[`
+    $cluster `]` `,`
         struct($shared_bytes, $cooperative, $overlaps) `>`
   }];
   let genVerifyDecl = 1;

@@ -17,13 +17,13 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "A tile in the registers of warpgroups";
   let description = [{
-    Warpgroups split a tile by `rows` (64 each, all columns) or by `columns` (all of 64 rows each), or each holds all of
-    it (`replicated`). From 64 rows by N columns, a thread t of 128 holds
+    Warpgroups split a tile by `rows` (64 each, all columns) or by `columns` (all of 64 rows each),
+    or each holds all of it (`replicated`). From 64 rows by N columns, a thread t of 128 holds
 
-    - as an `accumulator` (PTX ISA, wgmma's D fragment), f32: registers 4 i + 2 r + e, for i < N / 8 and r, e in
-      0..1, are row `16 (t / 32) + (t % 32) / 4 + 8 r`, column `8 i + 2 (t % 4) + e`;
-    - as an `operand` (wgmma's A fragment), 16-bit: register i is elements 2 i and 2 i + 1 of the accumulator,
-      packed. So rounding an accumulator moves nothing between threads;
+    - as an `accumulator` (PTX ISA, wgmma's D fragment), f32: registers 4 i + 2 r + e, for i < N / 8
+      and r, e in 0..1, are row `16 (t / 32) + (t % 32) / 4 + 8 r`, column `8 i + 2 (t % 4) + e`;
+    - as an `operand` (wgmma's A fragment), 16-bit: register i is elements 2 i and 2 i + 1 of the
+      accumulator, packed. So rounding an accumulator moves nothing between threads;
     - as numbers `per_column` of an accumulator (a vector of N, f32): registers 2 i + e are element
       `8 i + 2 (t % 4) + e`.
 
@@ -31,10 +31,11 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     4 i + 3 of thread t at word `512 i + 4 t`. The ops that add such a tile and that read the sums
     name the same attribute.
 
-    **Preconditions**: an accumulator split by rows has 64 rows a warpgroup; split by columns it has 64 rows, and
-    columns that are a multiple of 8 a warpgroup. An operand is split by rows. Numbers per column are replicated, and
-    nothing else is; there is a multiple of 16 of them.
-    **Postconditions**: every element is in one register of one thread; numbers per column are in several.
+    **Preconditions**: an accumulator split by rows has 64 rows a warpgroup; split by columns it has
+    64 rows, and columns that are a multiple of 8 a warpgroup. An operand is split by rows. Numbers
+    per column are replicated, and nothing else is; there is a multiple of 16 of them.
+    **Postconditions**: every element is in one register of one thread; numbers per column are in
+    several.
     **Example**: `tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>`.
     **Errors**
     - `warpgroups must be from 1 to 8, got 0`
@@ -44,8 +45,10 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     - `an operand is split by rows, got columns`
     - `an accumulator is split by rows or columns, got replicated`
     - `numbers per column are replicated in each warpgroup, got rows`
-    - `#dash.fragment<per_column, replicated by 2> needs a multiple of 16 elements in one dimension, got 64x64`
-    - `an accumulator holds f32, got 'bf16'`, and so for numbers per column; `an operand holds 16-bit floats, got 'f32'`
+    - `#dash.fragment<per_column, replicated by 2> needs a multiple of 16 elements in one dimension,
+      got 64x64`
+    - `an accumulator holds f32, got 'bf16'`, and so for numbers per column; `an operand holds
+      16-bit floats, got 'f32'`
   }];
   let parameters = (ins
     EnumParameter<FragmentKind>:$kind, EnumParameter<FragmentSplit>:$split, "int64_t":$warpgroups);
@@ -71,7 +74,8 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     static int64_t getColumnOffset(int64_t reg) { return reg / 4 * 8 + reg % 2; }
     /// The register of numbers `per_column` that goes with an accumulator's.
     static int64_t getColumnRegister(int64_t reg) { return reg / 4 * 2 + reg % 2; }
-    /// Byte in memory of a warpgroup's part, and of chunk `chunk` of thread 0 in it; threads follow, 16 bytes each.
+    /// Byte in memory of a warpgroup's part, and of chunk `chunk` of thread 0 in it; threads
+    /// follow, 16 bytes each.
     int64_t getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const;
     static int64_t getChunkOffset(int64_t chunk) {
       return chunk * threadsOfWarpgroup * wordsOfChunk * 4;
@@ -83,9 +87,9 @@ def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "A tile in shared memory in the layout of the copy engine and wgmma";
   let description = [{
-    Panels of columns, one behind the other. `bytes` are those of a panel's row: 128, where none are stated, 64 or 32, so
-    64, 32 or 16 columns of 16 bits. A chunk of 16 bytes lies at its number xor the row modulo 8, divided by 1, 2 or 4 (PTX
-    ISA, 128-, 64- and 32-byte swizzle).
+    Panels of columns, one behind the other. `bytes` are those of a panel's row: 128, where none are
+    stated, 64 or 32, so 64, 32 or 16 columns of 16 bits. A chunk of 16 bytes lies at its number xor
+    the row modulo 8, divided by 1, 2 or 4 (PTX ISA, 128-, 64- and 32-byte swizzle).
 
     **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of
     a panel's; the tile starts at a multiple of 1024 bytes.
@@ -96,7 +100,8 @@ def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
       16-bit floats, got 64x32 of 'bf16'`, and so for other bytes
     - `rows of panels must be 32, 64 or 128 bytes, got 96`
   }];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes", "of a panel's row">:$bytes);
+  let parameters = (ins DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes",
+      "of a panel's row">:$bytes);
   let builders = [AttrBuilder<(ins), [{ return $_get($_ctxt, mostBytes); }]>];
   let assemblyFormat = "(`<` $bytes^ `>`)?";
   let genVerifyDecl = 1;

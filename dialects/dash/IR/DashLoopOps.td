@@ -46,14 +46,16 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
     Arg<MaskAttr, "the mask">:$mask, Arg<TilesAttr, "rows of the tiles">:$tiles);
   let results = (outs Res<Index, "the lead">:$result);
   let assemblyFormat = [{
-    `at` `(` $sequence `,` $kv_tile `,` $q_tile `)` `mask` `(` $mask `)` `tiles` `(` $tiles `)` attr-dict
+    `at` `(` $sequence `,` $kv_tile `,` $q_tile `)` `mask` `(` $mask `)` `tiles` `(` $tiles `)`
+    attr-dict
   }];
 }
 
 class Dash_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
     : Dash_StagedOp<opMnemonic, !listconcat([Pure, InsideRole], traits)>;
 
-def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["scores", "result"]>]> {
+def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["scores", "result"]>]>
+    {
   let summary = "Log of P, transposed, of tiles that nothing hides";
   let description = [{
     `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`; the factor is 1 if absent. This is
@@ -77,12 +79,14 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
     StageArg:$stage);
   let results = (outs Res<SumTile, "log2 of P, transposed">:$result);
   let assemblyFormat = [{
-    $scores `,` $lse (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($scores) `,` type($lse)
+    $scores `,` $lse (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:`
+    type($scores) `,` type($lse)
   }];
   let hasVerifier = 1;
 }
 
-def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>,
+def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSegments,
+    AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
   let summary = "A logarithm of P, or a capped score, after the mask";
   let description = [{
@@ -126,9 +130,11 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<Index>, "sequence of a list, for its kv rows">:$sequence,
     Arg<OptionalAttr<MaskAttr>, "the mask, if it has more than one edge">:$mask,
-    Arg<Optional<ChannelType>, "the channel whose slot carried the kv tile and the sequence", [MemRead]>:$channel,
+    Arg<Optional<ChannelType>, "the channel whose slot carried the kv tile and the sequence",
+    [MemRead]>:$channel,
     Arg<Optional<Index>, "that slot">:$slot,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "numbers of its indices that are the kv tile and the sequence">:$indices,
+    Arg<OptionalAttr<DenseI64ArrayAttr>,
+    "numbers of its indices that are the kv tile and the sequence">:$indices,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
@@ -208,7 +214,8 @@ def ReadItemOp : Dash_Op<"read_item", [InsideRole]> {
   }];
   let arguments = (ins Arg<Index, "position in the list">:$place);
   let results = (outs
-    Res<Index, "sequence">:$sequence, Res<Index, "kv head">:$kv_head, Res<Index, "kv tile">:$kv_tile,
+    Res<Index, "sequence">:$sequence, Res<Index, "kv head">:$kv_head,
+    Res<Index, "kv tile">:$kv_tile,
     Res<Index, "first query head">:$first_head, Res<I64, "address of the first visit">:$first_visit,
     Res<Index, "visits of a round">:$visits, Res<Index, "rounds">:$rounds);
   let assemblyFormat = "`[` $place `]` attr-dict";
@@ -226,11 +233,13 @@ def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
-    Arg<I64, "address of the item's first visit">:$first_visit, Arg<Index, "visit of the round">:$visit,
+    Arg<I64, "address of the item's first visit">:$first_visit,
+    Arg<Index, "visit of the round">:$visit,
     Arg<Index, "the item's first head">:$first_head, Arg<Index, "round">:$round);
   let results = (outs
     Res<Index, "query head">:$head, Res<Index, "q tile">:$q_tile,
-    Res<Index, "turn in the q tile's chain">:$turn, Res<Index, "1 if it is the chain's last">:$is_last);
+    Res<Index, "turn in the q tile's chain">:$turn,
+    Res<Index, "1 if it is the chain's last">:$is_last);
   let assemblyFormat = [{
     $first_visit `[` $visit `]` `heads` `(` $first_head `,` $round `)` attr-dict
   }];
@@ -248,7 +257,8 @@ def ReadPartOp : Dash_Op<"read_part", [InsideRole]> {
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<Index, "position in the list">:$place);
-  let results = (outs Res<Index, "turn in the kv tile's chain">:$turn, Res<Index, "1 if it is the chain's last">:$is_last);
+  let results = (outs Res<Index, "turn in the kv tile's chain">:$turn,
+      Res<Index, "1 if it is the chain's last">:$is_last);
   let assemblyFormat = "`[` $place `]` attr-dict";
 }
 

@@ -32,11 +32,12 @@ def MaskRule : AttrInterface<"MaskRule"> {
       "::llvm::StringRef", "getWord", (ins)>,
     InterfaceMethod<"The rule in a few words, for names of masks in reports.",
       "std::string", "getTitle", (ins)>,
-    InterfaceMethod<"Whether the rule lets a row see a column; both count from the start of a sequence "
-                    "with `offset` more kv rows than q rows.",
+    InterfaceMethod<"Whether the rule lets a row see a column; both count from the start of a "
+                    "sequence with `offset` more kv rows than q rows.",
       "bool", "sees", (ins "int64_t":$row, "int64_t":$column, "int64_t":$offset)>,
     InterfaceMethod<"Whether the mask's band and the rule leave an element of a tile.",
-      "bool", "leaves", (ins "const ::mlir::dash::Band &":$band, "const ::mlir::dash::TileElements &":$tile)>,
+      "bool", "leaves", (ins "const ::mlir::dash::Band &":$band,
+          "const ::mlir::dash::TileElements &":$tile)>,
     InterfaceMethod<"Narrows the edges of the mask's band by what the rule hides within tiles.",
       "void", "narrow", (ins "::mlir::dash::Edges &":$edges), "", [{ (void)edges; }]>,
     InterfaceMethod<"The rule as written within a band; null if it hides nothing there.",

@@ -14,5 +14,6 @@ include "dash/IR/DashTileOps.td"
 include "dash/IR/DashPipelineOps.td"
 include "dash/IR/DashLoopOps.td"
 include "dash/IR/DashAsyncOps.td"
+include "dash/IR/DashTraceOps.td"
 
 #endif // DASH_IR_DASHOPS_TD

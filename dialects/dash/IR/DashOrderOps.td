@@ -106,7 +106,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
   let assemblyFormat = [{
     $sym_name `kind` `(` $kind `)` `level` `(` custom<Level>($level) `)`
     `parts` `(` $parts `)` `workers` `(` $workers `)` `width` `(` $width `)`
-    (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)? (`apart` `(` custom<Apart>($apart)^ `)`)?
+    (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)? (`apart` `(`
+    custom<Apart>($apart)^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
     `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)` (`search` `(` $search^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict
@@ -134,14 +135,14 @@ def ItemsOp : Dash_Op<"items", [
   let summary = "A loop over the items of a tiled problem";
   let description = [{
     Runs its body once for each item (sequence, kv head, kv tile, part) of the problem that `over`,
-    `tiles`, `mask` and `sequences` describe. With `own(q) walk(kv)` an item is (sequence, query head, q
-    tile), and its walks go along kv tiles. There are two phases:
+    `tiles`, `mask` and `sequences` describe. With `own(q) walk(kv)` an item is (sequence, query
+    head, q tile), and its walks go along kv tiles. There are two phases:
 
     - `unscheduled`: bodies run in any order, with one part for each kv head; the body has arguments
       (sequence, kv head, kv tile).
     - `order(@name)`: workers run the items that the `dash.schedule` gives them, in its order; the
-      body has a fourth argument, the item's turn in the chain of its dK and dV over the parts. Items
-      that own q tiles have no such turn: their body has three arguments in both phases.
+      body has a fourth argument, the item's turn in the chain of its dK and dV over the parts.
+      Items that own q tiles have no such turn: their body has three arguments in both phases.
 
     `over(%q, %k, %v)` only gives the sizes: batch, heads, q rows and head dim from q, kv heads and
     kv rows from k, head dim from v. A kv tile without a task is an item too: its walks are empty,
@@ -232,7 +233,8 @@ def ItemsOp : Dash_Op<"items", [
                    CArg<"SequencesAttr", "{}">:$sequences,
                    CArg<"TensorSide", "TensorSide::KV">:$own)>];
   let assemblyFormat = [{
-    custom<Phase>($order, $own) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
+    custom<Phase>($order, $own) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v)
+    `)`
     `\n` ` ` ` ` ` ` ` ` `tiles` `(` $tiles `)` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
     (`sequences` `(` $sequences^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)?
@@ -308,7 +310,8 @@ def WalkOp : Dash_Op<"walk", [
   let arguments = (ins
     Arg<Variadic<Tile>, "values before the first task">:$inits,
     Arg<Optional<Index>, "number of tasks, for a role that does not read it">:$num_steps,
-    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>, "stages of the software pipeline">:$stages);
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
+    "stages of the software pipeline">:$stages);
   let results = (outs Res<Variadic<Tile>, "values after the last task">:$results);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -404,8 +407,8 @@ def ReduceOp : Dash_Op<"reduce", [SumAccessOp, InsideItems]> {
     - `tile must have as many columns as the head dim of the memref, 128, got 64`
     - `adds in no order, but schedule '@order' of kind 'shift' orders every add: use
       'dash.ordered_reduce'`
-    - `adds across items, but items that own q tiles finish their sums: carry it through the walk and
-      use 'dash.store'`
+    - `adds across items, but items that own q tiles finish their sums: carry it through the walk
+      and use 'dash.store'`
   }];
   let arguments = (ins
     Arg<SumTile, "the contribution">:$value,
@@ -417,7 +420,9 @@ def ReduceOp : Dash_Op<"reduce", [SumAccessOp, InsideItems]> {
     `:` type($value) `into` type($target)
   }];
   let hasVerifier = 1;
-  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Add, {getTarget(), getSequence(), getHead(), getTile()}}">.said;
+  let extraClassDefinition =
+      SumAccesses<"SumAccess{SumAction::Add, "
+                  "{getTarget(), getSequence(), getHead(), getTile()}}">.said;
 }
 
 def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
@@ -438,8 +443,8 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     its turn, and does not wait. `dash.convert` adds the contributions up in the order of turns
     (`dash-keep-apart`).
 
-    With `signals_completion`, the last turn of a chain signals that the sum is complete, and `dash.convert` awaits that
-    (`dash-overlap-rounding`).
+    With `signals_completion`, the last turn of a chain signals that the sum is complete, and
+    `dash.convert` awaits that (`dash-overlap-rounding`).
 
     **Preconditions**: as `dash.reduce`, but stands in scheduled `dash.items`; the turns of a chain
     are 0 to n-1, each once (proven on the schedule, not here). Target needs no initial value.
@@ -493,12 +498,15 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
     Arg<UnitAttr, "kept in a place of its own">:$apart,
     Arg<UnitAttr, "the last turn signals that the sum is complete">:$signals_completion);
   let assemblyFormat = [{
-    $value `into` $target `[` $sequence `,` $head `,` $tile `]` (`piece` `(` $piece^ `of` $pieces `)`)?
-    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? (`signals_completion` $signals_completion^)? attr-dict `:` type($value) `into` type($target)
+    $value `into` $target `[` $sequence `,` $head `,` $tile `]` (`piece` `(` $piece^ `of` $pieces
+    `)`)?
+    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? (`signals_completion`
+    $signals_completion^)? attr-dict `:` type($value) `into` type($target)
   }];
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$turn),
-    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), IntegerAttr(), UnitAttr(), UnitAttr());">];
+    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), "
+        "IntegerAttr(), UnitAttr(), UnitAttr());">];
   let hasVerifier = 1;
 }
 

@@ -97,8 +97,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
         dash.role "load" producer warps(1) registers(24) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
-            %t = dash.load %k[%seq, %head, %kv] : !T -> tensor<128x128xbf16>
-            dash.put %t, %seq, %head, %kv into %tiles : tensor<128x128xbf16>, index, index, index into !C
+            %t = dash.load %k[%seq, %head, %kv] : !T -> tensor<128x128xbf16> dash.put %t, %seq,
+            %head, %kv into %tiles : tensor<128x128xbf16>, index, index, index into !C
           }
         }
         dash.role "compute" consumer warps(8) registers(240) {
@@ -195,7 +195,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "first byte of slot 0, of each element">:$offsets,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes from slot to slot, of each element">:$strides,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes of slot 0's mbarriers, full and empty">:$barriers,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "arrivals that complete a phase, full and empty">:$arrivals,
+    Arg<OptionalAttr<DenseI64ArrayAttr>,
+    "arrivals that complete a phase, full and empty">:$arrivals,
     Arg<UnitAttr, "consumers hold its tile in registers for an item">:$held);
   let results = (outs Res<ChannelType, "the channel">:$result);
   let assemblyFormat = [{
@@ -274,7 +275,8 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
   let hasVerifier = 1;
 }
 
-def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole, AttrSizedOperandSegments]> {
+def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
+    AttrSizedOperandSegments]> {
   let summary = "Fill the next slot of a channel";
   let description = [{
     Waits until the slot is empty, and writes the tiles into it. Hardware copies tiles that come
@@ -306,8 +308,10 @@ def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
     /// Hardware copies the tiles from memory, and signals when the slot is full.
     bool isLoad();
     /// The elements that are tiles; indices follow them.
-    OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
-    OperandRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
+    OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles());
+        }
+    OperandRange getIndices() {
+        return getElements().drop_front(getChannel().getType().getNumTiles()); }
   }];
   let hasVerifier = 1;
 }
@@ -379,7 +383,8 @@ def CommitOp : Dash_StagedOp<"commit", [SyncOp, InsideItems, InsideRole]> {
     Arg<ChannelType, "the channel", [MemWrite]>:$channel,
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
-  let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
+  let assemblyFormat =
+      "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
   let extraClassDefinition = Syncs<"Sync::arriveAt(BarrierSide::Full, $use)">.said;
 }
 
@@ -404,14 +409,18 @@ def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRol
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
-  let results = (outs Res<Variadic<SlotElement>, "the content of the slot: tiles, then indices">:$elements);
+  let results = (outs Res<Variadic<SlotElement>,
+      "the content of the slot: tiles, then indices">:$elements);
   let assemblyFormat = [{
-    $channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel) `->` type($elements)
+    $channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel) `->`
+    type($elements)
   }];
   let extraClassDeclaration = [{
     /// The elements that are tiles; indices follow them.
-    ResultRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
-    ResultRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
+    ResultRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles());
+        }
+    ResultRange getIndices() {
+        return getElements().drop_front(getChannel().getType().getNumTiles()); }
   }];
   let hasVerifier = 1;
   let extraClassDefinition = Syncs<"Sync::waitFor(BarrierSide::Full, $use)">.said;
@@ -433,12 +442,14 @@ def ReleaseOp : Dash_StagedOp<"release", [SyncOp, InsideItems, InsideRole]> {
     Arg<ChannelType, "the channel", [MemWrite]>:$channel,
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
-  let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
+  let assemblyFormat =
+      "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
   let extraClassDefinition = Syncs<"Sync::arriveAt(BarrierSide::Empty, $use)">.said;
 }
 
 def TakeTensorCoreOp
-    : Dash_StagedOp<"take_tensor_core", [SyncOp, InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"take_tensor_core", [SyncOp, InsideItems, InsideRole,
+        MemoryEffects<[MemWrite]>]> {
   let summary = "Wait for this warpgroup's turn on the tensor core";
   let description = [{
     Warpgroups of a role alternate, from the first to the last and round again: one multiplies while
@@ -481,7 +492,8 @@ def TakeTensorCoreOp
 }
 
 def GiveTensorCoreOp
-    : Dash_StagedOp<"give_tensor_core", [SyncOp, InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"give_tensor_core", [SyncOp, InsideItems, InsideRole,
+        MemoryEffects<[MemWrite]>]> {
   let summary = "Give the tensor core to the next warpgroup";
   let description = [{
     Every product of the turn has been issued.

@@ -77,18 +77,21 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     TypeParameter<"::mlir::Type", "type of its elements">:$element,
     DefaultValuedParameter<"int64_t", "1", "of a tile">:$columns,
     DefaultValuedParameter<"int64_t", "0", "columns of its tiles, if more">:$width);
-  let builders = [AttrBuilder<(ins "StringRef":$name, "TensorSide":$side, "TensorAccess":$access, "TensorKind":$kind, "Type":$element,
+  let builders = [AttrBuilder<(ins "StringRef":$name, "TensorSide":$side, "TensorAccess":$access,
+      "TensorKind":$kind, "Type":$element,
                                    "int64_t":$columns), [{
     return $_get($_ctxt, name, side, access, kind, element, columns, /*width=*/0);
   }]>];
-  let assemblyFormat = "`<` $name `,` struct($side, $access, $kind, $element, $columns, $width) `>`";
+  let assemblyFormat =
+      "`<` $name `,` struct($side, $access, $kind, $element, $columns, $width) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isKeyValue() const { return getSide() == TensorSide::KV; }
     bool isWritten() const { return getAccess() == TensorAccess::Write; }
     bool isTile() const { return getKind() == TensorKind::Tile; }
     /// Whether it has one number for each row.
-    bool isPerRow() const { return getKind() == TensorKind::Row || getKind() == TensorKind::LogRow; }
+    bool isPerRow() const { return getKind() == TensorKind::Row || getKind() == TensorKind::LogRow;
+        }
     unsigned getRank() const;
     /// Columns of its tiles, and of its sums.
     int64_t getTileColumns() const { return getWidth() ? getWidth() : getColumns(); }
@@ -122,7 +125,8 @@ def TensorMapAttr : Dash_Attr<"TensorMap", "tensor_map"> {
   let parameters = (ins AttrParameter<"::mlir::dash::TensorRoleAttr", "the tensor">:$tensor,
                         AttrParameter<"int64_t", "of a box">:$rows,
                         AttrParameter<"int64_t", "of a box">:$panels,
-                        DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes", "of a panel's row">:$bytes);
+                        DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes",
+                        "of a panel's row">:$bytes);
   let assemblyFormat = "`<` $tensor `,` struct($rows, $panels, $bytes) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -62,9 +62,10 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     **Postconditions**: rows past the end of the sequence are not written, nor columns past those of
     target.
 
-    In a consumer it leaves through slots of a channel that the role fills by itself, before it fills them: those behind its last
-    use. A slot has a slice of it, all rows and as many columns as fit or are left; `ahead` says how many slots further on than the next the first
-    slice is, and slices take slots in turn. `use` numbers the next one, once order is read.
+    In a consumer it leaves through slots of a channel that the role fills by itself, before it
+    fills them: those behind its last use. A slot has a slice of it, all rows and as many columns as
+    fit or are left; `ahead` says how many slots further on than the next the first slice is, and
+    slices take slots in turn. `use` numbers the next one, once order is read.
 
     **Example**
     ```mlir
@@ -94,7 +95,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
     Arg<Index, "tile of the sequence">:$tile,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
-    Arg<Optional<AnyType>, "channel through whose slots it leaves, once releases are placed">:$through,
+    Arg<Optional<AnyType>,
+    "channel through whose slots it leaves, once releases are placed">:$through,
     Arg<DefaultValuedAttr<I64Attr, "0">, "slots in front of that of its first slice">:$ahead,
     Arg<Optional<Index>, "number of the use that comes next">:$use);
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
@@ -102,7 +104,8 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     "build($_builder, $_state, value, target, sequence, head, tile, scale, Value(), 0, Value());">];
   let assemblyFormat = [{
     $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)?
-    (`through` $through^ `:` type($through) `ahead` `(` $ahead `)`)? (`use` `(` $use^ `)`)? attr-dict `:` type($value) `->` type($target)
+    (`through` $through^ `:` type($through) `ahead` `(` $ahead `)`)? (`use` `(` $use^ `)`)?
+    attr-dict `:` type($value) `->` type($target)
   }];
   let extraClassDeclaration = [{
     /// As how many slices the tile leaves through its channel.
@@ -228,12 +231,14 @@ def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["val
     StageArg:$stage);
   let results = (outs Res<SumTile, "tanh, transposed">:$result);
   let assemblyFormat = [{
-    $value `cap` `(` $cap `)` (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+    $value `cap` `(` $cap `)` (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:`
+    type($value)
   }];
   let hasVerifier = 1;
 }
 
-def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems, AllTypesMatch<["probability", "capped", "result"]>]> {
+def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems,
+    AllTypesMatch<["probability", "capped", "result"]>]> {
   let summary = "P times the slope of the softcap";
   let description = [{
     `result[j, i] = probability[j, i] * (1 - capped[j, i]^2)`, in f32. A capped score below -1
@@ -362,9 +367,11 @@ def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     StageArg:$stage);
   let results = (outs Res<HalfTile, "the tile, rounded">:$result);
-  let builders = [OpBuilder<(ins "Type":$type, "Value":$value), "build($_builder, $_state, type, value, Value(), IntegerAttr());">];
+  let builders = [OpBuilder<(ins "Type":$type, "Value":$value),
+      "build($_builder, $_state, type, value, Value(), IntegerAttr());">];
   let assemblyFormat = [{
-    $value (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value) `to` type($result)
+    $value (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value) `to`
+    type($result)
   }];
   let hasVerifier = 1;
 }

@@ -51,7 +51,7 @@ def SplitAttr : Dash_Attr<"Split", "split"> {
 }
 
 def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
-  let summary = "How a problem is cut into tiles, and who holds them";
+  let summary = "How a problem is cut into tiles, and which roles hold them";
   let description = [{
     All that decides the shape of a kernel, beside its order:
 

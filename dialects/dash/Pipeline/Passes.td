@@ -32,8 +32,8 @@ class TilingOptions {
            "Rows of a tile of K, V, dK and dV; 0 leaves it to the choice">,
     Option<"structure", "structure", "::mlir::dash::StructureChoice",
            /*default=*/"::mlir::dash::StructureChoice::Fitting",
-           "How consumers share the tensor core: `alternating` or `overlapping`; `fitting` leaves it "
-           "to the choice",
+           "How consumers share the tensor core: `alternating` or `overlapping`; `fitting` "
+           "leaves it to the choice",
            [{::mlir::dash::structureWords()}]>,
     Option<"slots", "slots", "std::string", /*default=*/"\"\"",
            "Slots of channels, as in `q:3,do:3`, of k, v, q, do, ds and dq; the choice gives the "
@@ -54,8 +54,8 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
 
     The pass takes the tiling that was measured to be the fastest. The file
     dialects/dash/Pipeline/tilings-h200.json has one for each width of tiles. If the options exclude
-    it, the pass takes the tiling with the lowest price, and a remark (missed) says that nobody
-    measured it. Another remark says what was chosen, and what it needs.
+    it, the pass takes the tiling with the lowest price, and a remark (missed) says that it
+    was not measured. Another remark says what was chosen, and what it needs.
 
     The options are constraints, and leave the rest to the choice. Candidates are all q tiles that
     kernels cover, both structures, K and V in registers or not, and one or two slots of K and V.
@@ -106,13 +106,14 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Refuses, at the op in question, each scheduled problem that kernels do not cover. They cover:
     items that own kv tiles; bf16 and f16; head dims of q and v that are multiples of 8 up to 128,
-    in tiles of 64, 96 or 128 columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has
-    turns; batches of equal sequences, and lists with one part and without bitmaps; one problem for
-    each function; every tensor an argument, with its last dimension contiguous; delta, unless it is
-    an argument in place of o, and the sums of dQ, and with parts of dK and dV, in memory that the
-    function allocates; one scale, an argument or a constant, which is that of `dash.softcap` if
-    scores are capped; a sink. Orders must be proven (`min_workers`). Formulas must not need more
-    workers than there are, at any size. Tables must have sizes that `dash-check-sizes` accepts.
+    in tiles of 64, 96 or 128 columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128;
+    parts, in an order that has turns; batches of equal sequences, and lists with one part and
+    without bitmaps; one problem for each function; every tensor an argument, with its last
+    dimension contiguous; delta, unless it is an argument in place of o, and the sums of dQ, and
+    with parts of dK and dV, in memory that the function allocates; one scale, an argument or a
+    constant, which is that of `dash.softcap` if scores are capped; a sink. Orders must be proven
+    (`min_workers`). Formulas must not need more workers than there are, at any size. Tables must
+    have sizes that `dash-check-sizes` accepts.
 
     Needs: `dash-tile`, which states the roles of arguments (`dash.tensor`), and
     `dash-apply-schedule`; for orders written by hand, `dash-verify-schedule`. Leaves: everything as
@@ -135,13 +136,14 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     | `load-kv` | producer | loads of each item | 1 |
     | `compute` | consumer | everything else on tiles, stores | 4 a warpgroup of the tiling |
 
-    Numbers that tiles are found by are computed in every role that reads the order. A consumer does not: with the
-    tile of an item it is told how many steps there are and which item it is, with the tile of a step where the
-    mask's edges run, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
-    because nobody needs one without the other. Where they overlap (below), all loaded tiles of a step share one slot, because
-    they are got together: one barrier to wait at, one release. If warpgroups make a factor in
-    another split than a product reads it in, as dS for dQ, it goes through a channel from the role
-    to itself (`#dash.split`).
+    Numbers that tiles are found by are computed in every role that reads the order. A consumer does
+    not: with the tile of an item it is told how many steps there are and which item it is, with the
+    tile of a step where the mask's edges run, as indices in their slots. A tile that crosses is cut
+    into a channel. A row vector travels in the slot of the tile whose product it is used with,
+    because no role needs one without the other. Where they overlap (below), all loaded tiles of a
+    step share one slot, because they are got together: one barrier to wait at, one release. If
+    warpgroups make a factor in another split than a product reads it in, as dS for dQ, it goes
+    through a channel from the role to itself (`#dash.split`).
 
     The items' `tiling` says how many warpgroups multiply, the `structure` of the workers, how deep
     each channel is, and which channels are `held`.
@@ -183,7 +185,8 @@ def KeepApart : Pass<"dash-keep-apart"> {
 
     (* example filepath=test/Pipeline/keep-apart.mlir *)
   }];
-  let statistics = [Statistic<"numApart", "num-apart", "Number of adds whose contributions are kept apart">];
+  let statistics = [Statistic<"numApart", "num-apart",
+      "Number of adds whose contributions are kept apart">];
 }
 
 def OverlapRounding : Pass<"dash-overlap-rounding"> {
@@ -198,16 +201,18 @@ def OverlapRounding : Pass<"dash-overlap-rounding"> {
 
     Sums are rounded in place, so the bits are the same.
 
-    Marks `dash.ordered_reduce` in reducers with `signals_completion`, and the `dash.convert` of their targets with
-    `awaits_completion`: of all sums or of none, as one
-    entry rounds them all. None where adds have no turns, or contributions are kept apart: then there is no last turn to wait for.
+    Marks `dash.ordered_reduce` in reducers with `signals_completion`, and the `dash.convert` of
+    their targets with `awaits_completion`: of all sums or of none, as one entry rounds them all.
+    None where adds have no turns, or contributions are kept apart: then there is no last turn to
+    wait for.
 
     Needs: `dash-assign-roles`, and `dash-keep-apart` if contributions are kept apart. Leaves: when
     ops run. Does not: change a bit.
 
     (* example filepath=test/Pipeline/overlap-rounding.mlir *)
   }];
-  let statistics = [Statistic<"numOverlapped", "num-overlapped", "Number of sums that are rounded while others are added to">];
+  let statistics = [Statistic<"numOverlapped", "num-overlapped",
+      "Number of sums that are rounded while others are added to">];
 }
 
 def OrderProducts : Pass<"dash-order-products"> {

@@ -65,7 +65,7 @@ def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
     | waited for, or held: a factor of products | `#dash.swizzled`: in a slot |
     | sums, 64 n rows | `#dash.fragment<accumulator, rows by n>` |
     | sums, 64 rows (dQ of q tiles of 64) | `#dash.fragment<accumulator, columns by n>` |
-    | sums rounded, factors that are held | `#dash.fragment<operand, rows by n>`: factor of products, or stored to a slot |
+    | rounded sums, held factors | `#dash.fragment<operand, rows by n>`, a factor or stored |
     | one number a query | `#dash.fragment<per_column, replicated by n>`, in each warpgroup |
 
     A slot has the widest panels that its columns fill and whose edges include the start of each

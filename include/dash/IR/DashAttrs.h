@@ -60,8 +60,8 @@ inline TensorSide otherSide(TensorSide side) {
   return side == TensorSide::Q ? TensorSide::KV : TensorSide::Q;
 }
 
-/// The signatures of `item`, `worker`, `visit` and `turn`, in this order. Formulas of items that own
-/// q tiles have no `turn`.
+/// The signatures of `item`, `worker`, `visit` and `turn`, in this order. Formulas of items that
+/// own q tiles have no `turn`.
 ArrayRef<FormulaSignature> getFormulaSignatures(TensorSide own = TensorSide::KV);
 /// One of them, by name.
 const FormulaSignature &getFormulaSignature(StringRef name, TensorSide own = TensorSide::KV);

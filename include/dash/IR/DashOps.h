@@ -36,8 +36,8 @@ class YieldOp;
 
 /// The columns of the smallest matrices that threads write to a slot at once.
 constexpr int64_t columnsOfMatrices = 16;
-/// Through how many slots a tile of so many columns leaves; the last may be filled in part. None where a slot has no whole
-/// matrices.
+/// Through how many slots a tile of so many columns leaves; the last may be filled in part. None
+/// where a slot has no whole matrices.
 std::optional<int64_t> countSlices(int64_t columns, RankedTensorType slot);
 
 namespace detail {

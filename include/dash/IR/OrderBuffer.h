@@ -33,8 +33,9 @@ struct Item {
   int32_t partTurn = 0; ///< its position in the chain of its dK and dV over the parts
 };
 
-/// A row of the visits of a table: one task of an item, at a head and a tile of the walked side, and
-/// its turn in the chain of dQ tile (sequence of the item, head, tile); 0 if there are no chains.
+/// A row of the visits of a table: one task of an item, at a head and a tile of the walked side,
+/// and its turn in the chain of dQ tile (sequence of the item, head, tile); 0 if there are no
+/// chains.
 struct Visit {
   int32_t head = 0, tile = 0, turn = 0;
   bool operator==(const Visit &other) const {

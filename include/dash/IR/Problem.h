@@ -105,8 +105,8 @@ struct SequenceLengths {
   bool operator==(const SequenceLengths &other) const { return q == other.q && kv == other.kv; }
 };
 
-/// What is computed, in which tiles, and which of them an item owns. Heads are absolute; tiles count
-/// from their sequence's start.
+/// What is computed, in which tiles, and which of them an item owns. Heads are absolute; tiles
+/// count from their sequence's start.
 struct Problem {
   TileShape tiles;
   Mask mask;

@@ -1,8 +1,8 @@
 //===- SlotHeader.h - what a slot says beside its tiles ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A consumer does not read the order. A slot's indices, its header, tell it what to do with the tiles. Every reader and
-// writer of a header names an index by these enums.
+// A consumer does not read the order. A slot's indices, its header, tell it what to do with the
+// tiles. Every reader and writer of a header names an index by these enums.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_IR_SLOTHEADER_H

@@ -36,7 +36,8 @@ struct TargetDescription {
   /// The range of `setmaxnreg`.
   int64_t minRegisters, maxRegisters;
 
-  /// Bytes that a multiprocessor reads or writes in a cycle: of shared memory; of L2, while all multiprocessors do.
+  /// Bytes that a multiprocessor reads or writes in a cycle: of shared memory; of L2, while all
+  /// multiprocessors do.
   int64_t sharedBytesOfCycle, memoryBytesOfCycle;
 };
 

@@ -40,8 +40,8 @@ public:
 
   /// Whether the turns of a launch are read from a region.
   bool needsRegion(size_t index) const;
-  /// What a launch that is under way has done: copies its counters and its order on a stream of its own.
-  /// regions: set to their bytes, in the manifest's order; those that are not read are empty.
+  /// What a launch that is under way has done: copies its counters and its order on a stream of its
+  /// own. regions: set to their bytes, in the manifest's order; those that are not read are empty.
   Outcome readTurns(DashMemory workspace, DashMemory order, std::vector<std::string> &regions,
                     Turns &turns) const;
   /// The same for regions that the caller has read.

@@ -37,8 +37,8 @@ struct TurnWorker {
 /// Counters that are read beside the order that they belong to.
 class Turns {
 public:
-  /// regions: the bytes of the manifest's regions, in its order. Only counters and the order are looked
-  /// at, and all others may be empty. values: sizes and what is derived from them.
+  /// regions: the bytes of the manifest's regions, in its order. Only counters and the order are
+  /// looked at, and all others may be empty. values: sizes and what is derived from them.
   static Outcome read(const Manifest &manifest, const Values &values,
                       llvm::ArrayRef<llvm::StringRef> regions, Turns &result);
 

@@ -25,8 +25,8 @@ struct LineInputs {
   explicit LineInputs(MLIRContext *context);
   Piecewise formula(AffineExpr value) const;
 
-  /// `own` is the item's tile: kv, or q if items own q tiles. For `visit`, the step is the position;
-  /// for `turn`, the walked tile is.
+  /// `own` is the item's tile: kv, or q if items own q tiles. For `visit`, the step is the
+  /// position; for `turn`, the walked tile is.
   AffineExpr own, kv, position;
   AffineExpr qTiles, kvTiles, width, first, last, offset;
 };

@@ -19,9 +19,9 @@ using Piecewise = SmallVector<FormulaPiece, 2>;
 /// A *group* is one (sequence, kv head, part) of a run of equal sequences, with parts fastest.
 /// `width` is the number of workers that the order is made for: the bits may depend on it, but not
 /// on `workers`. `first` and `last` bound the active tiles of the line: q tiles of `kv` in `visit`,
-/// kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. If items own q tiles, a group is one
-/// (sequence, head), `item` gives a q tile, `visit` takes (q, step) and gives a kv tile, and there is
-/// no `turn`.
+/// kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. If items own q tiles, a group is
+/// one (sequence, head), `item` gives a q tile, `visit` takes (q, step) and gives a kv tile, and
+/// there is no `turn`.
 struct Formulas {
   Piecewise item;   ///< (i, qTiles, kvTiles, groups, width, workers) -> (group, kv, unit)
   Piecewise worker; ///< (unit, workers) -> worker

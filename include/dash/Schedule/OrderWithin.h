@@ -11,8 +11,8 @@ namespace mlir::dash {
 struct WideOrder {
   Mask mask;
   Formulas formulas;
-  /// The step at which the walk of an own tile reaches a walked one, with the inputs of `turn`. Only
-  /// its growth along a walk matters.
+  /// The step at which the walk of an own tile reaches a walked one, with the inputs of `turn`.
+  /// Only its growth along a walk matters.
   Piecewise step;
 };
 

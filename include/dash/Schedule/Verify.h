@@ -16,8 +16,8 @@ struct ScheduleFacts {
   bool dynamicIssue = true;
   /// The time that the cost model predicts: the end of the last reduction.
   double makespan = 0;
-  /// The strongest level that the order keeps, whatever it claims. Known of orders without chains, whose
-  /// bits follow from visits alone; of others it is the level that they claim.
+  /// The strongest level that the order keeps, whatever it claims. Known of orders without chains,
+  /// whose bits follow from visits alone; of others it is the level that they claim.
   DeterminismLevel keeps = DeterminismLevel::Run;
 };
 

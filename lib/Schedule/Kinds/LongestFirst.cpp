@@ -1,10 +1,10 @@
 //===- LongestFirst.cpp - items that own q tiles, longest first -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Items that own q tiles wait for nothing, so a run takes what its last worker takes. Items are dealt
-// longest first: under a causal mask the last q tile of every head, then the tile before it, and so on.
-// The short items fill up what the long ones leave. Every item walks its kv tiles first to last, so
-// the bits are those of `ascending`.
+// Items that own q tiles wait for nothing, so a run takes what its last worker takes. Items are
+// dealt longest first: under a causal mask the last q tile of every head, then the tile before it,
+// and so on. The short items fill up what the long ones leave. Every item walks its kv tiles first
+// to last, so the bits are those of `ascending`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -71,7 +71,8 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
 DeterminismLevel dash::strongestLevel(const Schedule &schedule) {
   if (schedule.problem.hasChains())
     return schedule.level;
-  // The same for any workers, if what was made for the sequence knows neither them nor its neighbours.
+  // The same for any workers, if what was made for the sequence knows neither them nor its
+  // neighbours.
   bool isOwn = true;
   if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
     isOwn = !dependsOnWidth(formulas->visit);

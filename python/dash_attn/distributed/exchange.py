@@ -1,5 +1,5 @@
-"""How bytes travel between ranks. A pass of a rank is a program: a generator that yields transfers and computes in between; who drives such
-programs is an `Exchange`."""
+"""How bytes travel between ranks. A pass of a rank is a program: a generator that yields transfers
+and computes in between; an `Exchange` drives such programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Exchange(Protocol):
     overlaps: bool  # whether the device computes while bytes travel
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
-        """Runs a program for each of `ranks` to its end, beside what the device does next where it can."""
+        """Runs a program for each of `ranks` to its end, beside what the device does next where it
+        can."""
 
     def finish(self, started: Any) -> None:
         """What is launched from here on has what the programs leave."""
@@ -46,14 +47,15 @@ class Exchange(Protocol):
         """Inside of it, what is launched and allocated belongs to the stream of exchanges."""
 
     def guard(self, where: str, call: int = 0) -> AbstractContextManager[None]:
-        """Inside of it, what is raised ends the other ranks, with a message that names this one. where: for people; call: which call of
-        attention it belongs to, counted from 1."""
+        """Inside of it, what is raised ends the other ranks, with a message that names this one.
+        where: for people; call: which call of attention it belongs to, counted from 1."""
 
     def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
         """Whole numbers of one dimension of all ranks, on the CPU, as many as each has."""
 
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
-        """Raises the same on all ranks, where they have other fields, or where one has a reason to refuse."""
+        """Raises the same on all ranks, where they have other fields, or where one has a reason to
+        refuse."""
 
 
 def splits(phase: Phase, rank: int, problem: Problem) -> tuple[list[int], list[int]]:
@@ -69,7 +71,8 @@ def splits(phase: Phase, rank: int, problem: Problem) -> tuple[list[int], list[i
 
 
 class Together:
-    """n virtual ranks in one process, in lock-step; exchanges are copies. For one GPU, and for tests without processes."""
+    """n virtual ranks in one process, in lock-step; exchanges are copies. For one GPU, and for
+    tests without processes."""
 
     overlaps = False
 

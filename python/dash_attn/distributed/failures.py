@@ -106,7 +106,8 @@ class Watch:
 
     @contextlib.contextmanager
     def named(self, where: str, call: int = 0) -> Iterator[None]:
-        """Where this rank is inside of it, for people. call: which one of attention, counted from 1; 0 is as before."""
+        """Where this rank is inside of it, for people. call: which one of attention, counted from
+        1; 0 is as before."""
         before = self.where, self.call
         self.where, self.call, self.since = where, call or self.call, time.monotonic()
         try:

@@ -149,7 +149,8 @@ def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens:
 
 
 def begin(world: World, q: Any, k: Any, v: Any) -> tuple[Flight, torch.Tensor, bool]:
-    """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the rest."""
+    """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the rest.
+    """
     world.calls += 1
     flight = Flight(world, world.plan)
     return flight, Send.apply(flight, *tensors_of(world, q, k, v)), isinstance(q, (list, tuple))

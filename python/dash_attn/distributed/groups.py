@@ -142,7 +142,7 @@ class Groups:
         except RuntimeError as error:
             raise self.watch.explain(str(error).split("\n")[0][:300]) from error
 
-    # ---- Programs -----------------------------------------------------------------------------------------------
+    # ---- Programs --------------------------------------------------------------------------------
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
         (program,) = programs.values()

@@ -34,8 +34,8 @@ _current: contextvars.ContextVar[World | None] = contextvars.ContextVar("world",
 
 
 class World:
-    """Distributes the work on documents whose rows lie on several GPUs. No bit of O, dQ, dK and
-    dV depends on the distribution.
+    """Distributes the work on documents whose rows lie on several GPUs. No bit of O, dQ, dK and dV
+    depends on the distribution.
 
     ranks:          a number of virtual ranks in this process, or a process group or a device mesh of one dimension.
     documents:      rows of each, which the host knows; the same on all ranks.
@@ -60,8 +60,8 @@ class World:
     timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten minutes.
     Any option of attention that a world does not serve may be given with its neutral value.
 
-    Raises ArgumentError where something is refused, before anything is sent; the same on all
-    ranks, also where they disagree.
+    Raises ArgumentError where something is refused, before anything is sent; the same on all ranks,
+    also where they disagree.
     """
 
     def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,

@@ -1,4 +1,5 @@
-"""Why a launch does not end: which worker has a turn and does not give it, and which workers wait behind it.
+"""Why a launch does not end: which worker has a turn and does not give it, and which workers wait
+behind it.
 
     from dash_attn import hang
     with hang.watch(timeout=60, folder="reports"):
@@ -8,8 +9,8 @@
     python3 -m dash_attn.hang WORKSPACE MANIFEST --sizes batch=1,heads=8,...  # memory that a debugger has written
     python3 -m dash_attn.hang reports/hang-*.json                             # of several ranks
 
-Counters of turns are read on a stream of their own, so that a kernel that never ends can be looked at. Where something stands still, the status
-is 1.
+Counters of turns are read on a stream of their own, so that a kernel that never ends can be looked
+at. Where something stands still, the status is 1.
 """
 
 from __future__ import annotations

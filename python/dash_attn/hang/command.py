@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--order", type=Path, help="the order's bytes, where they are not behind the workspace")
     parser.add_argument("--before", type=Path, metavar="FILE", help="an earlier dump of the same launch: says whether it moves")
     parser.add_argument("--json", action="store_true", help="say it for programs")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw who waits for whom")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw which worker waits for which")
     arguments = parser.parse_args()
     files = [Path(name) for name in arguments.files]
     if all(file.suffix == ".json" for file in files):
@@ -31,7 +31,7 @@ def main() -> int:
     before = _dump([arguments.before, *files[1:]], arguments.sizes, arguments.order).look() if arguments.before else None
     print(look.json() if arguments.json else look.describe(before))
     if arguments.svg:
-        write_text(arguments.svg, drawn(look.data, f"who waits for whom: {files[0].name}"))
+        write_text(arguments.svg, drawn(look.data, f"which worker waits for which: {files[0].name}"))
     return GOOD if look.is_done or before and before.given != look.given else DIFFERS
 
 

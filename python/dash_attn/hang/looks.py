@@ -23,7 +23,8 @@ MANIFEST, SIZES = "manifest.json", "sizes.json"
 
 
 class Look:
-    """What the counters of a launch say. given, total: turns; data: for programs, all workers of it."""
+    """What the counters of a launch say. given, total: turns; data: for programs, all workers of
+    it."""
 
     def __init__(self, handle: Handle) -> None:
         lib, self._handle = library(), handle
@@ -36,7 +37,8 @@ class Look:
         return self.given == self.total
 
     def describe(self, before: Look | None = None) -> str:
-        """Lines for people. before: a look at the same launch some time earlier, which tells what is slow from what stands still."""
+        """Lines for people. before: a look at the same launch some time earlier, which tells what
+        is slow from what stands still."""
         return library().dashTurnsDescribe(self._handle, before._handle if before else Handle()).text.rstrip("\n")
 
     def json(self) -> str:
@@ -49,14 +51,15 @@ class Look:
 
 
 def read(plan: Plan, workspace: Memory, order: Memory) -> Look:
-    """A look at a launch that is under way, or at what one has left: `launch.plan` and `launch.memory()`. Waits for no kernel. Raises
-    ArgumentError where the kernel takes no turns or the counters are not those of such a launch, DriverError where the device does not answer."""
+    """A look at a launch that is under way, or at what one has left: `launch.plan` and
+    `launch.memory()`. Waits for no kernel. Raises ArgumentError where the kernel takes no turns or
+    the counters are not those of such a launch, DriverError where the device does not answer."""
     return Look(make(library().dashPlanReadTurns, plan.handle, workspace, order))
 
 
 def explain(manifest: str, sizes: Mapping[str, int], regions: Mapping[str, bytes]) -> Look:
-    """The same of bytes: of the regions of the workspace by their names, or of all of it as "workspace". The order is the region `order`. Raises
-    ArgumentError, ManifestError."""
+    """The same of bytes: of the regions of the workspace by their names, or of all of it as
+    "workspace". The order is the region `order`. Raises ArgumentError, ManifestError."""
     return Dump(manifest, dict(sizes), dict(regions)).look()
 
 

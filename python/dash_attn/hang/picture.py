@@ -1,4 +1,5 @@
-"""A picture of a launch that stands still: how far each worker is on its list, and which turn it waits for."""
+"""A picture of a launch that stands still: how far each worker is on its list, and which turn it
+waits for."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ LEFT, TOP, ROW, BAR, WIDTH, MARK, TEXT, BELOW, MOST = 70, 66, 20, 12, 260, 4, 52
 
 
 def drawn(data: Mapping[str, Any], title: str) -> str:
-    """An SVG. data: `Look.data`. Causes come first, then the workers that wait, the nearest first, then those that are done."""
+    """An SVG. data: `Look.data`. Causes come first, then the workers that wait, the nearest first,
+    then those that are done."""
     workers = list(enumerate(data["workers"]))
     order = sorted(workers, key=lambda one: ("root" not in one[1], one[1].get("distance", 0), -one[1].get("behind", 0), one[0]))
     shown, most = order[:MOST], max((worker["total"] for _, worker in workers), default=1) or 1

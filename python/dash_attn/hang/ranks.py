@@ -42,8 +42,8 @@ def _place(report: Mapping[str, Any]) -> str:
 
 
 def explain_ranks(reports: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Lines for people, causes first: ranks that say nothing, then launches that stand still, then ranks behind the others. Raises
-    ArgumentError where reports are not those of one run."""
+    """Lines for people, causes first: ranks that say nothing, then launches that stand still, then
+    ranks behind the others. Raises ArgumentError where reports are not those of one run."""
     if not reports:
         raise ArgumentError("expected a report of at least one rank, found none")
     sizes = sorted({report["ranks"] for report in reports})
@@ -64,7 +64,8 @@ def explain_ranks(reports: Sequence[Mapping[str, Any]]) -> list[str]:
         what = "slow, not a cause" if report["moves"] else "cause" if not missing else "stands still"
         lines.append(f"{what}: rank {report['rank']} is {_place(report)}:")
         lines += [f"  {line}" for line in report["text"].splitlines()[1:]]
-    # Calls are counted alike on all ranks. Who is at an earlier one, or at none, holds the others up.
+    # Calls are counted alike on all ranks. A rank at an earlier one, or at none, holds the
+    # others up.
     calls = sorted({report["call"] for report in waiting})
     if not missing and not [one for one in standing if not one["moves"]] and len(calls) > 1:
         behind = [report["rank"] for report in waiting if report["call"] == calls[0]]

@@ -30,7 +30,8 @@ RECORDER = ("PyTorch's flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL
 
 @dataclass
 class _Pending:
-    """A launch whose end nobody has seen. begin, end: events in front of it and behind it. began, since: seconds of the host's clock."""
+    """A launch whose end was not seen. begin, end: events in front of it and behind it. began,
+    since: seconds of the host's clock."""
 
     number: int
     label: str
@@ -48,8 +49,9 @@ class _Pending:
 
 @dataclass
 class Report:
-    """What a watch has found. text: for people. launch: the number of the launch, counted from 1, that does not end; 0: none of dash's. waits:
-    whether it has not begun. turns: `Look.data` of it. where, call: the place in a world's attention, and which call of it."""
+    """What a watch has found. text: for people. launch: the number of the launch, counted from 1,
+    that does not end; 0: none of dash's. waits: whether it has not begun. turns: `Look.data` of it.
+    where, call: the place in a world's attention, and which call of it."""
 
     rank: int
     ranks: int
@@ -73,11 +75,14 @@ def print_report(report: Report) -> None:
 
 
 class Watch:
-    """timeout: seconds that a launch may run, or wait to begin, before it is reported, once. report: is called with a `Report`, in the watch's
-    thread; None prints to standard error. folder: has hang-RANK.json and hang-RANK.zip then, a report and a dump of counters. signal: on which
-    what runs is reported at any time, in the main thread's stead, which may hang. rank, ranks: None asks torch.distributed and the environment.
+    """timeout: seconds that a launch may run, or wait to begin, before it is reported, once.
+    report: is called with a `Report`, in the watch's thread; None prints to standard error. folder:
+    has hang-RANK.json and hang-RANK.zip then, a report and a dump of counters. signal: on which
+    what runs is reported at any time, in the main thread's stead, which may hang. rank, ranks: None
+    asks torch.distributed and the environment.
 
-    Costs two events a launch. Launches that a CUDA graph replays, and those of JAX, are not seen. Raises ArgumentError.
+    Costs two events a launch. Launches that a CUDA graph replays, and those of JAX, are not seen.
+    Raises ArgumentError.
     """
 
     def __init__(self, timeout: float, *, report: Callable[[Report], Any] | None = None, folder: str | Path | None = None,
@@ -93,7 +98,7 @@ class Watch:
         self._pending, self._lock, self._number = deque[_Pending](), threading.Lock(), 0
         self._ended, self._said, self._thread = threading.Event(), set[Any](), None
 
-    # ---- Begin and end --------------------------------------------------------------------------------------------------
+    # ---- Begin and end ---------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begins to look, in a thread of its own. What was launched before is not seen."""
@@ -120,7 +125,7 @@ class Watch:
                 self._forget(one)
             self._pending.clear()
 
-    # ---- Launches, in their threads -------------------------------------------------------------------------------------
+    # ---- Launches, in their threads --------------------------------------------------------------
 
     def _launches(self, launch: Any) -> Callable[[], None]:
         if launch.is_capturing:
@@ -149,7 +154,7 @@ class Watch:
             one.driver.destroy_event(one.begin)
             one.driver.destroy_event(one.end)
 
-    # ---- The thread -----------------------------------------------------------------------------------------------------
+    # ---- The thread ------------------------------------------------------------------------------
 
     def _look(self) -> None:
         pause = min(1.0, self.timeout / 4)
@@ -157,7 +162,8 @@ class Watch:
             self.look()
 
     def look(self, *, anyhow: bool = False) -> list[Report]:
-        """Reports what stands longer than the timeout and has not been reported, or, with `anyhow`, all that is under way."""
+        """Reports what stands longer than the timeout and has not been reported, or, with `anyhow`,
+        all that is under way."""
         found = [self._report_launch(one) for one in self._standing(anyhow)]
         if not found:
             found = [self._report_place(place) for place in tuple(places) if place.call and (anyhow or self._is_late(place))]
@@ -171,7 +177,8 @@ class Watch:
         return found
 
     def _standing(self, anyhow: bool) -> list[_Pending]:
-        """Those that have not ended: the first of each stream, if it is late. What is behind it waits for it."""
+        """Those that have not ended: the first of each stream, if it is late. What is behind it
+        waits for it."""
         found: dict[tuple[int, int], _Pending] = {}
         with self._lock:
             pending = list(self._pending)
@@ -184,7 +191,7 @@ class Watch:
                     has_ended = one.driver.has_happened(one.end)
                     if not one.began and (has_ended or one.driver.has_happened(one.begin)):
                         one.began = time.monotonic()
-            except DriverError:  # the device has failed: who launches is told
+            except DriverError:  # the device has failed: the launching thread is told
                 has_ended = True
             if has_ended:
                 with self._lock, suppress(ValueError):
@@ -204,7 +211,7 @@ class Watch:
         self._said.add(key)
         return True
 
-    # ---- What is said ---------------------------------------------------------------------------------------------------
+    # ---- What is said ----------------------------------------------------------------------------
 
     def _name(self) -> str:
         return f"rank {self._rank} of {self._ranks}" if self._ranks > 1 else "dash"
@@ -255,7 +262,8 @@ class Watch:
             report.text += f"\ncannot write to '{self._folder}': {error}"
 
     def _hear(self) -> None:
-        """Signals come as bytes, written by C wherever the main thread hangs. Those of others are passed on."""
+        """Signals come as bytes, written by C wherever the main thread hangs. Those of others are
+        passed on."""
         while not self._ended.is_set():
             for number in os.read(self._wakes[0], 64):
                 if number == self._signal:

@@ -1,4 +1,5 @@
-"""Why a call of `attention` is refused. The order of all checks is here, for `attention` and `explain`."""
+"""Why a call of `attention` is refused. The order of all checks is here, for `attention` and
+`explain`."""
 
 from __future__ import annotations
 

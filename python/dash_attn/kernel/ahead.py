@@ -33,7 +33,7 @@ ELEMENTS = ("bf16", "f16")
 
 
 class Order(NamedTuple):
-    """Of programs, one for each kind: as `Wanted` has them. Those with tables share their PTX."""
+    """Programs, one for each kind, as `Wanted` has them. Those with tables share their PTX."""
 
     kinds: tuple[str, ...]
     is_table: bool
@@ -183,7 +183,8 @@ def usual_jobs() -> int:
 
 
 def usual_folder() -> Path:
-    """Beside libdash, where every user finds it, or the user's own. Raises OSError where there is neither."""
+    """Beside libdash, where every user finds it, or the user's own. Raises OSError where there is
+    neither."""
     shipped, users = shipped_folder(), users_folder()
     if os.access(shipped if shipped.exists() else shipped.parent, os.W_OK | os.X_OK):
         return shipped

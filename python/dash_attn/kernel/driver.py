@@ -145,7 +145,7 @@ class Driver:
     def synchronize(self, stream: int) -> None:
         self._call("wait for a stream", "cuStreamSynchronize", stream)
 
-    # ---- Events of the current device, by handles ---------------------------------------------------------------------
+    # ---- Events of the current device, by handles ------------------------------------------------
 
     def record_event(self, stream: int) -> int:
         """A new one, which the stream comes to."""
@@ -164,7 +164,7 @@ class Driver:
     def destroy_event(self, event: int) -> None:
         self._call("give an event back", "cuEventDestroy_v2", event)
 
-    # ---- Memory of the current device -------------------------------------------------------------------------------
+    # ---- Memory of the current device ------------------------------------------------------------
 
     def allocate(self, size: int, what: str) -> int:
         found = _ADDRESS()

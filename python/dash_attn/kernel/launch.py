@@ -26,7 +26,8 @@ def references(tensors: Sequence[Tensor]) -> ctypes.Array[TensorRef]:
 
 
 class Launch:
-    """Keeps no tensor: who runs it keeps them. label: what it is called where somebody looks on; manifest: its kernel's, as text."""
+    """Keeps no tensor: the code that runs it keeps them. label: its name in reports; manifest: its
+    kernel's, as text."""
 
     label, manifest = "dash", ""
 
@@ -71,7 +72,8 @@ class Launch:
         return self._is_capturing()
 
     def memory(self) -> tuple[Memory, Memory]:
-        """The workspace of the last run, and its order. Both stay as they are until its stream is behind the run."""
+        """The workspace of the last run, and its order. Both stay as they are until its stream is
+        behind the run."""
         workspace, order = self._arguments.workspace, self._arguments.order
         return Memory(workspace.address, workspace.bytes), Memory(order.address, order.bytes)
 

@@ -133,7 +133,8 @@ _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """severity: error, warning, note or remark; file is empty and line 0 where there is no place."""
+    """severity: error, warning, note or remark; file is empty and line 0 where there is no place.
+    """
 
     severity: str
     message: str

@@ -61,7 +61,7 @@ def tell(what: str, name: str, seconds: float) -> None:
 
 
 def key_of(program: str, options: str, name: str) -> str:
-    """Of a file. Empty where libdash does not say which build it is: then nothing is kept."""
+    """The key of a file. Empty where libdash does not say which build it is: then nothing is kept."""
     build = build_id()
     return hashlib.sha256("\n".join((build, name, options, program)).encode()).hexdigest() if build else ""
 

@@ -215,7 +215,7 @@ class Kernel:
         """A thread that ends takes its own along."""
         return self._of_all if handle != PER_THREAD else self._of_threads.setdefault(this_thread(), _Streams())
 
-    # ---- What a call with new shapes goes through ---------------------------------------------------------------
+    # ---- What a call with new shapes goes through ------------------------------------------------
 
     def _launch(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Launch:
         """Everything that does not depend on addresses is decided here, once."""

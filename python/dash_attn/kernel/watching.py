@@ -1,4 +1,5 @@
-"""Who looks on where kernels are launched: nobody, unless asked. `dash_attn.torch.sampling` and `dash_attn.hang` have those that there are."""
+"""Observers of launches: none, unless asked for. `dash_attn.torch.sampling` and `dash_attn.hang`
+have some."""
 
 from __future__ import annotations
 
@@ -6,11 +7,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-# Each is called in front of a launch, a `Launch`, in the thread that launches; what it returns is called behind, also where the launch fails.
+# Each is called in front of a launch, a `Launch`, in the thread that launches; what it returns is
+# called behind, also where the launch fails.
 Observer = Callable[[Any], Callable[[], None]]
 observers: list[Observer] = []
 
-# What says where this process is among others, for people: each has rank, size, where, call and since.
+# What says where this process is among others, for people: each has rank, size, where, call and
+# since.
 places: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

@@ -1,4 +1,5 @@
-"""The memory that a kernel needs beside its tensors: one block for each device and stream, kept and grown."""
+"""The memory that a kernel needs beside its tensors: one block for each device and stream, kept and
+grown."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def this_thread() -> Thread:
 
 
 class Block:
-    """Memory of a device, as long as this object lives. owner: keeps it alive; None is the driver, which waits for work that may use it."""
+    """Memory of a device, as long as this object lives. owner: keeps it alive; None is the driver,
+    which waits for work that may use it."""
 
     def __init__(self, driver: Driver, device: int, pointer: int, owner: Any) -> None:
         self.pointer, self._owner = pointer, owner
@@ -51,10 +53,12 @@ _captured: dict[tuple[int, int], tuple[Block | None, Plan]] = {}  # graphs may r
 
 
 class Workspace:
-    """One stream's memory: a plan's workspace, and its order behind it. Not for two launches at a time.
+    """One stream's memory: a plan's workspace, and its order behind it. Not for two launches at a
+    time.
 
-    A run begins its own counters, and leaves the order as it was. What has to be zero is zero again; so both are made for the first run of a plan only. A graph that has
-    captured a run fills them whenever it is replayed: from then on every run makes its own.
+    A run begins its own counters, and leaves the order as it was. What has to be zero is zero
+    again; so both are made for the first run of a plan only. A graph that has captured a run fills
+    them whenever it is replayed: from then on every run makes its own.
     """
 
     def __init__(self, driver: Driver, device: int, stream: int, name: str) -> None:
@@ -78,7 +82,8 @@ class Workspace:
         return self.place(self.plan)[found.is_order].address + found.offset, found.bytes
 
     def provide(self, plan: Plan, is_capturing: bool, allocate: Allocator | None = None) -> None:
-        """Makes it ready for a run of the plan; is_capturing: the stream is. Raises ArgumentError in a capture that would have to allocate."""
+        """Makes it ready for a run of the plan; is_capturing: the stream is. Raises ArgumentError
+        in a capture that would have to allocate."""
         if self._thread is not None and self._thread() is not this_thread():
             raise ArgumentError("this plan is for the per-thread default stream of another thread; bind it in this one")
         if self.plan is plan and not (is_capturing or self._is_captured):

@@ -1,5 +1,5 @@
-"""Traces: spans of what roles did and waited for, out of the region `trace` of a kernel that was built with one; whether they are the order,
-where time went, and their tracks."""
+"""Traces: spans of what roles did and waited for, out of the region `trace` of a kernel that was
+built with one; whether they are the order, where time went, and their tracks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ ORDER = ("products", "tensor core", "element-wise", "slots", "turns", "adds", "c
 
 @dataclass(frozen=True)
 class Span:
-    """begin, end: nanoseconds since the first lane began. of: a channel, or a product. number: a use, or an item. turn: of event `turn`."""
+    """begin, end: nanoseconds since the first lane began. of: a channel, or a product. number: a
+    use, or an item. turn: of event `turn`."""
 
     event: str
     of: str
@@ -60,12 +61,14 @@ class _Raw:
     records: list[tuple[int, ...]]
 
     def cycles(self, clock: int, before: int) -> int:
-        """Cycles since the lane began, of a clock that was read within 2^31 cycles behind `before`."""
+        """Cycles since the lane began, of a clock that was read within 2^31 cycles behind `before`.
+        """
         return before + (clock - self.begin[2] - before) % CLOCK
 
 
 def decode(data: bytes, manifest: Mapping[str, Any]) -> list[Lane]:
-    """The lanes of all workers. Raises ValueError, with the place, where the region is none, is cut, or was not written to its end."""
+    """The lanes of all workers. Raises ValueError, with the place, where the region is none, is
+    cut, or was not written to its end."""
     trace = manifest.get("trace")
     if not trace:
         raise ValueError(f"the manifest of {manifest.get('name')!r}: expected a kernel with a trace, found none; build it with trace=items, turns or all")
@@ -92,7 +95,8 @@ def _read(data: bytes, number: int, name: str, room: int, place: str) -> _Raw:
 
 
 def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[Lane]:
-    """Clocks are a multiprocessor's own, and exact; times are those of all, and coarse. So one gives lengths, and the other where they begin."""
+    """Clocks are a multiprocessor's own, and exact; times are those of all, and coarse. So one
+    gives lengths, and the other where they begin."""
     lengths, decoded = [], []
     for one in raw:
         cycles, spans = 0, []
@@ -119,7 +123,8 @@ def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[
     first = min(begin for begin, _ in times)
     found = []
     for base in range(0, len(raw), lanes):
-        # Multiprocessors are not equally fast. One whose lanes took no time that the timer shows is taken for an average one.
+        # Multiprocessors are not equally fast. One whose lanes took no time that the timer shows is
+        # taken for an average one.
         took, ran = sum(end - begin for begin, end in times[base:base + lanes]), sum(lengths[base:base + lanes])
         rate = took / ran if took > 0 and ran else average
         ahead = [(one.begin[2] - raw[base].begin[2] + CLOCK // 2) % CLOCK - CLOCK // 2 for one in raw[base:base + lanes]]
@@ -148,7 +153,8 @@ class Tasks:
         self.pieces = 2 * order["tiles"]["kv"] // order["tiles"]["q"] if order["parts"] > 1 else 0
 
     def visits(self, worker: int) -> Iterator[tuple[int, tuple[int, ...] | None]]:
-        """Uses of the slots that a worker adds: (use, (sequence, head, q, kv, part)), none of a piece of dK and dV."""
+        """Uses of the slots that a worker adds: (use, (sequence, head, q, kv, part)), none of a
+        piece of dK and dV."""
         use = 0
         for item in self.items.get(worker, []):
             for head, q in item["visit"]:
@@ -160,8 +166,9 @@ class Tasks:
 
 
 def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
-    """Raises ValueError, with the place, where what was done is not the order: an item, a visit or a turn that is missing or comes twice, a turn
-    that was taken before the one in front was on its way out. For lanes that lost records, the rest is checked."""
+    """Raises ValueError, with the place, where what was done is not the order: an item, a visit or
+    a turn that is missing or comes twice, a turn that was taken before the one in front was on its
+    way out. For lanes that lost records, the rest is checked."""
     tasks, taken, given = Tasks(order), {}, {}
     by_worker: dict[int, list[Lane]] = {}
     for lane in lanes:
@@ -194,22 +201,24 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
                              "in front was added")
 
 
-# Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read from a coarse timer. Of six traces on an H100
-# 575 was the most, with a timer that counts by 32.
+# Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read
+# from a coarse timer. The most in six traces on an H100 was 575, with a timer that counts by 32.
 TOLERANCE = 5000.0
 
 
 # ---- What is written.
 
 def of_workers(lanes: Sequence[Lane], workers: int) -> list[Lane]:
-    """Lanes of the first workers, of all where `workers` is 0: a trace of 132 workers has hundreds of megabytes. Raises ValueError."""
+    """Lanes of the first workers, of all where `workers` is 0: a trace of 132 workers has hundreds
+    of megabytes. Raises ValueError."""
     if workers < 0:
         raise ValueError(f"workers: expected a number of workers, or 0 for all, found {workers}")
     return [lane for lane in lanes if workers == 0 or lane.worker < workers]
 
 
 def events(lanes: Sequence[Lane], title: str, process: int, order: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Trace events as Chrome and Perfetto read them, with the tracks of the predicted ones: "w0 compute", "w0 reduce", and those of further lanes."""
+    """Trace events as Chrome and Perfetto read them, with the tracks of the predicted ones: "w0
+    compute", "w0 reduce", and those of further lanes."""
     tasks = Tasks(order) if order else None
     yield {"ph": "M", "pid": process, "tid": 0, "name": "process_name", "args": {"name": title}}
     for track, lane in enumerate(lanes):
@@ -234,15 +243,17 @@ def _name(span: Span, visits: Mapping[int, tuple[int, ...] | None]) -> str:
 
 
 def write(path: Path, measured: Iterator[dict[str, Any]], predicted: Mapping[str, Any] | None = None) -> None:
-    """One file of both. A worker is a process, in which each track of the prediction stands over that which was measured."""
+    """One file of both. A worker is a process, in which each track of the prediction stands over
+    that which was measured."""
     found = [*measured]
     both = track_for_track([("predicted", predicted["traceEvents"]), ("measured", found)]) if predicted else found
     write_text(path, json.dumps({"displayTimeUnit": "ns", "traceEvents": both}))
 
 
 def track_for_track(parts: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
-    """Events of several traces in one, with a process for each worker: tracks of the same name lie under each other, in the order of the parts.
-    Workers that the last part does not have are left out."""
+    """Events of several traces in one, with a process for each worker: tracks of the same name lie
+    under each other, in the order of the parts. Workers that the last part does not have are left
+    out."""
     names: list[dict[tuple[int, int], str]] = [{(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
                                                for _, events in parts]
     wanted = {name.partition(" ")[0] for name in names[-1].values()}
@@ -280,8 +291,8 @@ def by_worker(lane: Lane) -> str:
 
 
 def shares(lanes: Sequence[Lane], key: Callable[[Lane], str] = by_role) -> dict[str, dict[str, float]]:
-    """By role, or another key, what part of its lanes' time went where: columns as in ORDER. boundary: of a role that multiplies, from where an
-    item begins until its first slot is there."""
+    """By role, or another key, what part of its lanes' time went where: columns as in ORDER.
+    boundary: of a role that multiplies, from where an item begins until its first slot is there."""
     found = times(lanes, key)
     for sums in found.values():
         whole = sum(sums.values()) or 1.0

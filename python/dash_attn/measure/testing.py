@@ -1,4 +1,5 @@
-"""What tests of kernels share: seeded inputs in any layout, poison, comparison of bits, the peers' gradients. Needs PyTorch."""
+"""What tests of kernels share: seeded inputs in any layout, poison, comparison of bits, the peers'
+gradients. Needs PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 @dataclass(frozen=True)
 class Case:
-    """A problem. memory: "bhsd" contiguous, "bshd" as transposed views, "packed" slices of one tensor, "padded" rows."""
+    """A problem. memory: "bhsd" contiguous, "bshd" as transposed views, "packed" slices of one
+    tensor, "padded" rows."""
 
     head_dim: int
     mask: Mask
@@ -70,7 +72,8 @@ class Case:
 
 
 def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch.Tensor]:
-    """Uninitialised tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what is packed."""
+    """Uninitialised tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what
+    is packed."""
     shapes = {name: (case.kv_heads, case.kv_rows) if name in ("k", "v", "dk", "dv") else (case.heads, case.q_rows)
               for name in names}
     options: dict[str, Any] = {"dtype": case.dtype, "device": device}
@@ -89,8 +92,8 @@ def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch
 def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
     """Random q, k, v, do, and their o and lse as a forward pass gives them; dq, dk and dv poisoned.
 
-    o is the float64 forward rounded to the case's type, lse rounded to f32. Rows that see nothing have the LSE +inf of FlashAttention if
-    the seed is even, and -inf if it is odd.
+    o is the float64 forward rounded to the case's type, lse rounded to f32. Rows that see nothing
+    have the LSE +inf of FlashAttention if the seed is even, and -inf if it is odd.
     """
     generator = torch.Generator(device=device).manual_seed(case.seed)
     tensors = {**allocate(case, ("q", "k", "v"), device), **allocate(case, ("do",), device),
@@ -117,7 +120,8 @@ def poison(tensors: dict[str, torch.Tensor]) -> None:
 
 
 def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0) -> None:
-    """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in any state."""
+    """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in
+    any state."""
     workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case))
     with kernel.driver.on(device):
         for region in kernel.manifest["workspace"]:
@@ -128,11 +132,12 @@ def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0x
 
 
 def wrong_words(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
-    """Empty if the workspace is as a launch leaves it, zeros where they have to be and counters of turns at their end; else which word is not. Waits
-    for the stream."""
+    """Empty if the workspace is as a launch leaves it, zeros where they have to be and counters of
+    turns at their end; else which word is not. Waits for the stream."""
     workspace, program = kernel.workspace(device, stream), kernel.manifest["program"]
     apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(program.get("apart"), ())
-    # The entry that rounds waits for all tiles; where none waits, tiles without a chain keep a zero.
+    # The entry that rounds waits for all tiles; where none waits, tiles without a chain keep a
+    # zero.
     ends = [-1] if any(entry.get("overlaps") for entry in kernel.manifest["entries"]) else [-1, 0]
     with kernel.driver.on(device):
         kernel.driver.synchronize(stream)
@@ -181,7 +186,8 @@ def differences(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
 
 
 def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]) -> dict[str, float]:
-    """reference.relative_error of each gradient, beside `references`; NaN where one holds something that is not finite."""
+    """reference.relative_error of each gradient, beside `references`; NaN where one holds something
+    that is not finite."""
     return {name: reference.relative_error(found[name], exact[name], uncorrected[name])
             if torch.isfinite(found[name]).all() else float("nan") for name in found}
 
@@ -193,7 +199,8 @@ def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, 
 
 
 def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name."""
+    """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name.
+    """
     if not case.mask.is_band:
         raise RuntimeError("it knows no bitmaps and unions")
     if case.softcap or case.has_sink:
@@ -205,8 +212,9 @@ def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads, head_dim], grouped heads as
-    well, and align masks at the bottom right (scaled_dot_product_attention, which does not, refuses such shapes)."""
+    """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads,
+    head_dim], grouped heads as well, and align masks at the bottom right
+    (scaled_dot_product_attention, which does not, refuses such shapes)."""
     q, k, v, do, o = (tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o"))
     lse = tensors["lse"]
     lse = torch.where(torch.isfinite(lse), lse, float("inf")).contiguous()
@@ -217,8 +225,8 @@ def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, to
 
 
 def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors, results), and no others: the
-    yardstick where PyTorch's kernel cannot run."""
+    """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors,
+    results), and no others: the yardstick where PyTorch's kernel cannot run."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
     gradients = reference.backward(*inputs, **case.options(tensors), rounded=lambda x: x.to(case.dtype).double())
     return {name: gradient.to(torch.float32 if name == "dsink" else case.dtype) for name, gradient in gradients.items()}

@@ -1,4 +1,5 @@
-"""Why a call of `attention` is refused. The order of all checks is here, for `attention` and `explain`."""
+"""Why a call of `attention` is refused. The order of all checks is here, for `attention` and
+`explain`."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Call(NamedTuple):
 def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     """The first reason against a call, or None: options, tensors, the forward pass, the device.
 
-    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the device.
+    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
+    device.
     """
     reason = refusal_of_options(call.causal, call.window, call.scale, call.level, call.layout, call.lengths)
     if reason:

@@ -1,5 +1,5 @@
-"""Launches a kernel from its manifest on the emulator: memory of all tensors and of the workspace, poisoned where it may hold anything, and
-entries in their order."""
+"""Launches a kernel from its manifest on the emulator: memory of all tensors and of the workspace,
+poisoned where it may hold anything, and entries in their order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ PADDING = 8  # elements behind a row, of tensors that are padded
 
 
 def laid_out(shape: list[int], memory: str) -> tuple[list[int], int]:
-    """Strides, and how many words there are: "bhsd" contiguous, "bshd" with heads behind rows, "padded" with room behind each row."""
+    """Strides, and how many words there are: "bhsd" contiguous, "bshd" with heads behind rows,
+    "padded" with room behind each row."""
     if len(shape) < 4 or memory == "bhsd":
         sizes, order = shape, range(len(shape))
     else:
@@ -46,7 +47,8 @@ class Kernel:
             raise Wrong(f"{order['file']} is not the file that the manifest was written for")
         self.trace = b""  # of the last run
         self.machine: Machine | None = None  # its memory is what a run that hangs has left
-        # What counters of turns may be behind a run: of tiles without a chain 0, where no entry waits for them.
+        # What counters of turns may be behind a run: of tiles without a chain 0, where no entry
+        # waits for them.
         apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(self.manifest["program"].get("apart"), ())
         left = {ALL_GIVEN} if any(entry.get("overlaps") for entry in self.manifest["entries"]) else {ALL_GIVEN, 0}
         self.chains = {name: left for name in ("turns", "dk_turns", "dv_turns") if name not in apart and self.manifest["program"]["deterministic"]}
@@ -69,7 +71,8 @@ class Kernel:
         return values
 
     def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, memory: str = "bhsd") -> dict[str, np.ndarray]:
-        """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch, heads, rows]; so are the outputs."""
+        """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch,
+        heads, rows]; so are the outputs."""
         machine, values = Machine(self.text, seed), self.values(sizes)
         self.machine = machine
         known: dict[str, Any] = values | {"scale": scale}

@@ -1,4 +1,5 @@
-"""Faults of a kernel's protocol: each an edit of the IR in which waits and phases are explicit, for any structure of warps."""
+"""Faults of a kernel's protocol: each an edit of the IR in which waits and phases are explicit, for
+any structure of warps."""
 
 from __future__ import annotations
 
@@ -50,8 +51,9 @@ def replace(kind: str, pattern: str, new, where=steady):
 
 
 def release_too_early(ir: str) -> str:
-    """A loaded slot is released in front of the wait for the product that reads it, by the warpgroup that releases it last. By another
-    one it would do no harm: it gives the tensor core on behind its wait, and only then the last can release."""
+    """A loaded slot is released in front of the wait for the product that reads it, by the
+    warpgroup that releases it last. By another one it would do no harm: it gives the tensor core on
+    behind its wait, and only then the last can release."""
     lines, where = ir.splitlines(), steady(ir, "consumer", -1)
     loaded = set(re.findall(r"dash\.copy_in .* to (%\w+)\[", ir))
     at = next(i for i in where if "dash.wgmma_wait" in lines[i - 1] and

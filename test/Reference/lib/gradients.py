@@ -1,4 +1,5 @@
-"""The gradients of a scheduled problem: bit for bit from its order, and in float64 from its definition."""
+"""The gradients of a scheduled problem: bit for bit from its order, and in float64 from its
+definition."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Key = tuple[int, ...]
 
 @dataclass
 class Arrays:
-    """Inputs, decoded: [batch, heads, rows, head dim], [batch, heads, rows] and, of the sink, [heads]."""
+    """Inputs, decoded: [batch, heads, rows, head dim], [batch, heads, rows] and, of the sink,
+    [heads]."""
 
     q: np.ndarray
     k: np.ndarray
@@ -32,7 +34,8 @@ ROWS_OF_RUN = 32
 
 
 def sink_gradient(sink: np.ndarray, lse: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """[batch, heads], bit for bit: rows in runs of 32, added in pairs; run r in sum r mod 32, one after the other; these in pairs."""
+    """[batch, heads], bit for bit: rows in runs of 32, added in pairs; run r in sum r mod 32, one
+    after the other; these in pairs."""
     counts = np.isfinite(lse)
     weights = exponential(np.broadcast_to(sink[:, None], lse.shape), np.where(counts, lse, 0))
     terms = np.where(counts, weights * delta, F32(0))
@@ -76,7 +79,8 @@ def visible(mask: Mask, q: int, kv: int) -> np.ndarray:
 
 @dataclass
 class Places:
-    """Where the rows of a sequence lie: a batch entry each, or one after the other in a batch of 1."""
+    """Where the rows of a sequence lie: a batch entry each, or one after the other in a batch of 1.
+    """
 
     problem: Problem
     is_list: bool
@@ -147,7 +151,8 @@ def scores_of(places: Places, seen: np.ndarray, arrays: Arrays, task: Task, half
 
 
 def fold_dq(problem: Problem, schedule: Json, arrays: Arrays, target: np.ndarray, half: str, is_list: bool) -> np.ndarray:
-    """dQ of items that own q tiles: one sum an item, which goes through its kv tiles in visit order."""
+    """dQ of items that own q tiles: one sum an item, which goes through its kv tiles in visit
+    order."""
     places, total = Places(problem, is_list), np.zeros(target.shape, F32)
     seen = [visible(problem.mask, s.q, s.kv) for s in problem.sequences]
     for item in schedule["items"]:
@@ -181,7 +186,8 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
 
 
 def slots_of(schedule: Json) -> tuple[list[list[Key]], list[list[Key]]]:
-    """Which tile makes the contributions of each dQ chain, and of each chain over parts, in order."""
+    """Which tile makes the contributions of each dQ chain, and of each chain over parts, in order.
+    """
     dq = [[(c["sequence"], c["head"], c["q"], kv) for kv, _ in c["order"]]
           for c in schedule["chains"]]
     parts = [[(c["sequence"], c["kvHead"], c["kv"], part) for part in c["order"]]
@@ -202,7 +208,8 @@ def sum_up(problem: Problem, chains: list[list[Key]], contributions: dict[Key, n
 
 @dataclass
 class Gradient:
-    """A gradient in float64, and the sum of its terms' magnitudes, which f32 noise is in proportion to."""
+    """A gradient in float64, and the sum of its terms' magnitudes, which f32 noise is in proportion
+    to."""
 
     value: np.ndarray
     magnitude: np.ndarray

@@ -7,8 +7,9 @@ from arithmetic import decode
 from gradients import float64_gradients
 from programs import Case, Ran
 
-# Norm of the error over the norm of the gradient. P and dS are rounded once, the gradients once more: each rounding is wrong
-# by at most half a unit in the last place, 2^-9 in bf16 and 2^-12 in f16, and independent of the others.
+# Norm of the error over the norm of the gradient. P and dS are rounded once, the gradients once
+# more: each rounding is wrong by at most half a unit in the last place, 2^-9 in bf16 and 2^-12 in
+# f16, and independent of the others.
 TOLERANCE = {"bf16": 2.0**-7, "f16": 2.0**-10}
 # What f32 sums leave where terms cancel, beside the magnitude of the terms.
 F32_NOISE = 2.0**-20

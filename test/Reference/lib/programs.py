@@ -114,7 +114,8 @@ class Tools:
         return ran
 
     def execute_apart(self, case: Case, name: str, options: list[str]) -> tuple[Ran, Json]:
-        """The same by options of its own, of a program with a second order, which is given beside it."""
+        """The same by options of its own, of a program with a second order, which is given beside
+        it."""
         schedules, ran = self.run_program(case, name, options, None, dumps=False)
         ran.schedule, second = schedules
         return ran, second

@@ -1,7 +1,9 @@
-"""Orders with their counters: workers that are reduced to takes and gives of turns, which stop or lose a turn where a test says so.
+"""Orders with their counters: workers that are reduced to takes and gives of turns, which stop or
+lose a turn where a test says so.
 
-A worker adds by some warps, each of which has every n-th task of its list. A warp takes its next task's turn when it has given its last, and
-gives it when the turns of all tasks that stand WARPS or more before it are taken.
+A worker adds by some warps, each of which has every n-th task of its list. A warp takes its next
+task's turn when it has given its last, and gives it when the turns of all tasks that stand WARPS or
+more before it are taken.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ Task = tuple[int, int]  # a counter, and a turn
 
 @dataclass
 class Order:
-    """lists: of each worker its tasks. lengths: of each counter its turns, 0 where a tile has none. regions: (name, words) of the counters, in
-    their order; a counter is numbered through all."""
+    """lists: of each worker its tasks. lengths: of each counter its turns, 0 where a tile has none.
+    regions: (name, words) of the counters, in their order; a counter is numbered through all."""
 
     compiled: Compiled
     sizes: dict[str, int]
@@ -101,8 +103,8 @@ def made(folder: Path, kind: str, mask: str, sizes: dict[str, int], workers: int
 
 
 class Run:
-    """A launch on its way. stops: (worker, place): it does not give the turn of the task there, and its warp goes no further. loses: it does not
-    give it, and goes on."""
+    """A launch on its way. stops: (worker, place): it does not give the turn of the task there, and
+    its warp goes no further. loses: it does not give it, and goes on."""
 
     def __init__(self, order: Order, stops: tuple[int, int] | None = None, loses: tuple[int, int] | None = None) -> None:
         self.order, self.stops, self.loses = order, stops, loses
