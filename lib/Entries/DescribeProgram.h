@@ -8,8 +8,8 @@
 namespace mlir::dash {
 
 /// Everything besides the entries that a launcher needs to know of the function around these
-/// workers, a main kernel each; its arguments have roles. `numOrderWords` is the size of the order buffer if the order is a
-/// table. With tickets, there is a region for them.
+/// workers, a main kernel each; its arguments have roles. `numOrderWords` is the size of the order
+/// buffer if the order is a table. With tickets, there is a region for them.
 ProgramAttr describeProgram(ArrayRef<WorkersOp> all, ScheduleOp schedule, int64_t numOrderWords,
                             bool drawsTickets);
 

@@ -118,7 +118,7 @@ static LogicalResult verifyWayOut(Operation *store, ChannelOp channel, Side put)
   return success();
 }
 
-/// Slots that nobody fills are for the results of one role.
+/// Slots that no role fills are for the results of one role.
 static LogicalResult verifyOneLeaves(ChannelOp channel) {
   SmallVector<Side> leaving = sidesOf(channel, isBorrow);
   if (leaving.size() == 1)

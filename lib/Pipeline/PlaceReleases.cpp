@@ -188,7 +188,7 @@ private:
     return success();
   }
 
-  /// The first channel whose slots the role fills in its steps, or nobody fills, and that the
+  /// The first channel whose slots the role fills in its steps, or no role fills, and that the
   /// result's tile fits.
   Value findWayOut(StoreOp store) {
     Value channel;

@@ -54,7 +54,8 @@ class Heat:
         known = sorted(one for cells in self.cells for one in cells if one is not None)
         if not known:
             raise ArgumentError("a heat map: expected a step at least, found none; of a trace, those of trace=turns and trace=all have steps")
-        low, high = known[len(known) // 50], known[-1 - len(known) // 50]  # what is beyond has the colour of the end
+        # What is beyond has the colour of the end.
+        low, high = known[len(known) // 50], known[-1 - len(known) // 50]
         width = min(max(columns * CELL, LEAST_WIDTH), MOST_WIDTH)
         bottom = TOP + CELL * len(self.rows)
         picture = Picture(LEFT + width + RIGHT, bottom + BOTTOM, self.title, STYLE)

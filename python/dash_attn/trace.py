@@ -1,7 +1,8 @@
 """What roles of a kernel did and waited for, from the region `trace` that kernels built with
 trace=items, turns or all leave in their workspace.
 
-    python3 -m dash_attn.trace REGION MANIFEST [--order ORDER.json] [--predicted TRACE.json] [--out TRACE.json]
+    python3 -m dash_attn.trace REGION MANIFEST [--order ORDER.json]
+        [--predicted TRACE.json] [--out TRACE.json]
 
 REGION holds the region's bytes after a launch. ORDER.json is the order as
 --dash-report-schedule=format=json writes it: records are checked against it, and slices are called

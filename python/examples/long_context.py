@@ -1,9 +1,17 @@
 """Trains a small Llama on documents that are shared out over GPUs, and prints what depends on their
 number and what does not.
 
-    torchrun --nproc-per-node 2 long_context.py                            two GPUs, one document of 131072 tokens
-    python3 long_context.py --documents 65536,9000,700                     one GPU; others of the same list have the same loss and hash
-    python3 long_context.py --device cpu --documents 700,130 --cut 0 …     the same on a CPU, in plain PyTorch, for trying
+Two GPUs and one document of 131072 tokens:
+
+    torchrun --nproc-per-node 2 long_context.py
+
+One GPU; other numbers of GPUs have the same loss and hash for the same list:
+
+    python3 long_context.py --documents 65536,9000,700
+
+The same on a CPU, in plain PyTorch, for trying:
+
+    python3 long_context.py --device cpu --documents 700,130 --cut 0 …
 
 Attention has level `world`: its bits follow from the documents alone. Everything else in the
 model's forward works on --chunk rows at a time, so matrix products have the same shapes, and so the
@@ -147,7 +155,9 @@ def train(sizes: argparse.Namespace, group: Any, device: torch.device) -> None:
         hashes = [world.hashes(o.detach(), *(one.grad for one in (q, k, v))) for q, k, v, o in model.kept]
         model.kept = []
         for weight in model.parameters():
-            weight.grad.mul_(ranks)  # FSDP2 has taken the mean over ranks. A factor in the loss would reach attention's gradients.
+            # FSDP2 has taken the mean over ranks. A factor in the loss would reach attention's
+            # gradients.
+            weight.grad.mul_(ranks)
         optimizer.step()
         optimizer.zero_grad()
         if rank == 0:

@@ -54,7 +54,8 @@ def damage_is_noticed(manifest: Path) -> None:
         kept.write_bytes(damaged)
         assert first_call(cache, manifest) == (ASSEMBLED, []), damaged[:200]
         assert kept.read_bytes() == whole
-    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(TMP / "target")):  # none is waited for
+    # None is waited for.
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(TMP / "target")):
         kept.unlink()
         (TMP / "target").write_bytes(whole)
         make(kept)
@@ -64,7 +65,8 @@ def damage_is_noticed(manifest: Path) -> None:
 def folders_that_do_not_serve(manifest: Path) -> None:
     """Everything works without, and it is said once for each driver."""
     (TMP / "file").write_text("", encoding="utf-8")
-    other = write(TMP / "other", lambda raw: raw["entries"][1].update(block=[64, 1, 1]))  # so its code is loaded, too
+    # So its code is loaded, too.
+    other = write(TMP / "other", lambda raw: raw["entries"][1].update(block=[64, 1, 1]))
     hint = "; every process assembles it again, unless the variable DASH_CACHE names another folder, or is 'off'"
     for folder, why in ((TMP / "file", "Not a directory"), (TMP / "file/below", "Not a directory"), ("/proc/none", "")):
         found = first_call(folder, manifest, other)
@@ -89,7 +91,8 @@ def folders_that_do_not_serve(manifest: Path) -> None:
             "warnings.simplefilter('always')\n"
             "kernel = Kernel.load(sys.argv[1], Driver(sys.argv[4]))\n"
             "kernel.reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
-    room = manifest.with_suffix(".ptx").stat().st_size + 50  # for what the assembler makes, and not for what is said of it
+    # For what the assembler makes, and not for what is said of it.
+    room = manifest.with_suffix(".ptx").stat().st_size + 50
     for name, most, user, why in (("read-only", 1 << 30, 65534, "Permission denied"), ("full", room, os.geteuid(), "File too large")):
         folder = TMP / name
         folder.mkdir()

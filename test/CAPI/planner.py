@@ -53,10 +53,12 @@ def same_as_compiled() -> None:
             ("causal", "kind=synthesized workers=16 parts=1 level=machine for-workers=8", SIZES),
             ("window", "kind=synthesized workers=8 parts=1", SIZES), ("causal", "kind=synthesized workers=1 parts=1", SIZES),
             ("causal", "kind=synthesized workers=8 parts=1 tickets=true", SIZES),
-            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),  # one kv tile: no worker waits
+            # One kv tile: no worker waits.
+            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),
             ("causal", "kind=synthesized workers=8 parts=2 apart=all table=true", SIZES),
             ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES),
-            ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES | {"kv_rows": 100}))):  # and not for its parts
+            # And not for its parts.
+            ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES | {"kv_rows": 100}))):
         manifest = compile_example(f"small{number}", mask, f"{options} {small}")
         wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")
         said = call(manifest, "plan", sizes)
@@ -204,7 +206,8 @@ def kept_choices() -> None:
     first = call(TMP / "small0.json", "choose", sizes, **kept)
     files = sorted((folder / "orders").iterdir(), key=lambda path: path.stat().st_size)
     expect("a choice and its table", len(files) == 2 and " table=1 " in first, (files, first))
-    call(TMP / "small0.json", "plan", sizes | {"q_rows": 1090, "kv_rows": 1090}, **kept)  # of the same tiles
+    # It has the same tiles.
+    call(TMP / "small0.json", "plan", sizes | {"q_rows": 1090, "kv_rows": 1090}, **kept)
     expect("planning finds it", len(list((folder / "orders").iterdir())) == 2)
     whole = files[0].read_bytes()
     expect("the same from the disk", call(TMP / "small0.json", "choose", sizes, **kept) == first)

@@ -3,9 +3,7 @@ them, nothing kept, costs."""
 
 from __future__ import annotations
 
-import statistics
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from accuracy import BESIDE_ROUNDING, NOISE
+from call_times import device_time, host_time
 from front_ends import demand_accurate, demand_same
 from group import Failed, Test, demand
 from run_group import ONE_FOR_ALL
@@ -34,9 +33,11 @@ from dash_attn.torch import operator
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 129, 3, 5, 5, "packed"), (65, 1000, 2, 4, 4, "bhsd"))
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd")
-FEW_TILES = (2048, 2048, 1, 2, 2, "bhsd")  # in runs of q tiles; on full masks chains of dQ may leave nothing to gain by them
+# In runs of q tiles; on full masks chains of dQ may leave nothing to gain by them.
+FEW_TILES = (2048, 2048, 1, 2, 2, "bhsd")
 FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"), FEW_TILES)
-SEARCHED_FOR = ((2048, 2048, 2, 32, 8, "bhsd"), (1900, 1900, 2, 32, 8, "bshd"))  # whose orders are tables, of causal masks
+# Whose orders are tables, of causal masks.
+SEARCHED_FOR = ((2048, 2048, 2, 32, 8, "bhsd"), (1900, 1900, 2, 32, 8, "bshd"))
 CAPTURED = (2240, 2240, 2, 32, 8, "bhsd")  # the same, that nothing else asks for
 ORDERED = {FULL: ((1024, 8192, 2, 32, 8, "bhsd"),), CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd"))}
 LARGE = (4096, 4096, 4, 16, 16, "bhsd")
@@ -418,17 +419,6 @@ def chained(function: Callable[..., torch.Tensor], leaves: list[torch.Tensor]) -
     return o
 
 
-def host_time(call: Callable[[], Any], rounds: int = 600) -> float:
-    times = []
-    for number in range(rounds):
-        if number % 20 == 0:
-            torch.cuda.synchronize()
-        begun = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begun)
-    return round(statistics.median(times) * 1e6, 2)
-
-
 def in_parts(bundled: BundledKernel) -> dict[str, Any]:
     """Few heads are cut into parts: the same bits on every run, no worse than the peer."""
     record: dict[str, Any] = {}
@@ -470,21 +460,6 @@ def orders(bundled: BundledKernel) -> dict[str, Any]:
         ordered = registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd")
         record[problem.name] = {"kind": ordered.wanted.kind, "parts": ordered.wanted.parts, "predicted": ordered.predicted} | device_time(calls)
     return {"milliseconds": record}
-
-
-def device_time(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Medians of interleaved rounds, of which the first two do not count."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(12):
-        for name, call in calls.items():
-            torch.cuda._sleep(1_000_000)
-            ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            ends[0].record()
-            call()
-            ends[1].record()
-            torch.cuda.synchronize()
-            times[name].append(ends[0].elapsed_time(ends[1]))
-    return {name: round(statistics.median(several[2:]), 4) for name, several in times.items()}
 
 
 def device_times(bundled: BundledKernel) -> dict[str, Any]:

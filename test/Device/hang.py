@@ -5,11 +5,11 @@ Each fault is planted into the PTX of a kernel and runs in a process of its own,
 a kernel that hangs cannot be stopped. A watch has to report within 5 seconds of its timeout, and to
 name the worker that the fault is in. DIR gets the reports, dumps and pictures.
 
-    stops   worker 5 comes to its first turn that is not a chain's last and never gives it, nor does anything behind it
+    stops   worker 5 comes to its first turn that is not a chain's last, and stops in front of it
     lost    worker 5 goes on without giving its first turn
     slow    worker 5 sleeps 40 milliseconds in front of each turn that it gives
     front   something else runs for long on the stream in front of the launch
-    good    no fault: no report, and the gradients of a process without a watch; the watch's cost is printed
+    good    no fault: no report, and the same gradients; prints what a watch costs
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def run_fault(fault: str, timeout: float, out: Path) -> dict[str, Any]:
     torch.cuda.synchronize()
     if fault == "good":
         return good(kernel, tensors, case.scale)
-    kernel.reserve(batch=case.batch, heads=case.heads, kv_heads=case.heads, q_rows=ROWS, kv_rows=ROWS)  # what allocates waits for kernels
+    # What allocates waits for kernels.
+    kernel.reserve(batch=case.batch, heads=case.heads, kv_heads=case.heads, q_rows=ROWS, kv_rows=ROWS)
     found: list[tuple[float, hang.Report]] = []
     watch = hang.Watch(timeout, folder=out / fault, report=lambda report: found.append((time.monotonic(), report)), rank=0, ranks=1)
     watch.start()

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 from accuracy import NOISE
-from attention import asked, demand_repeats, device_time, poison_cache, sides
+from attention import asked, demand_repeats, poison_cache, sides
+from call_times import device_time
 from front_ends import MOST_LSE, demand_same
 from group import Failed, Test, demand
 from run_group import ONE_FOR_ALL

@@ -28,7 +28,8 @@ ON_KV = ("k", "v", "dk", "dv")
 EDGES = (0, 0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 513, 1000)
 # A sequence that meets several kv tiles, none of them whole, alone and among these.
 PROBE = (457, 700)
-BY_KV_TILE = {"ascending", "descending"}  # kinds of one order of adds to dQ, and of different ones of visits, whose sums dK and dV are
+# Kinds of one order of adds to dQ, and of different ones of visits, whose sums dK and dV are.
+BY_KV_TILE = {"ascending", "descending"}
 COMPANIES = {"alone": [], "of 2": [(300, 300)], "of 7, equal": [PROBE] * 6,
              "of 7": [(1, 900), (0, 0), (640, 64), (1000, 1000), (5, 0), (0, 77)]}
 
@@ -42,7 +43,9 @@ class Packed:
     kv_heads: int
     head_dim: int
     tensors: dict[str, torch.Tensor]
-    whole: dict[str, torch.Tensor]  # with guard rows, and a row of dsink in front of that of the first sequence and behind that of the last
+    # With guard rows, and a row of dsink in front of that of the first sequence and behind that of
+    # the last.
+    whole: dict[str, torch.Tensor]
     gap: int  # rows in front of the first sequence and behind the last that none has
 
     @property

@@ -27,7 +27,8 @@ LONG = 8192
 SHORT_ROWS, ROWS, LONG_ROWS = (1, 64, 65, 128, 300), (1, 64, 65, 128, 300, 1000, 2048, 4097), (LONG, 8200, 16384)
 REPLAYED_ROWS = (1, 64, 65, 128, 129, 200, 300, 513, 700)
 MEMORY = ("bhsd", "bshd", "packed", "padded")
-LOADS = ("alone", "products", "copies", "problem")  # beside a run; the last is another problem of the same kernel, checked as well
+# Beside a run; the last is another problem of the same kernel, checked as well.
+LOADS = ("alone", "products", "copies", "problem")
 
 Shape = tuple[int, int, int, int, int, str]
 

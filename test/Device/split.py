@@ -84,7 +84,7 @@ def check_pair(folder: Path, name: str, repeats: int) -> int:
     for title, test, values in tests:
         try:
             print(f"{split.name} {title}: ok {test(*values) or ''}"[:200], flush=True)
-        except Exception as error:  # a test that breaks off is one that failed; the next may still run
+        except Exception as error:  # the test has failed; the next may still run
             wrong += 1
             print(f"{split.name} {title}: FAILED {type(error).__name__}: {error}"[:1000], flush=True)
     return wrong

@@ -80,7 +80,7 @@ def documents_of(rows: int) -> dict[str, tuple[int, ...]]:
     return {"one document": (rows,), f"{len(lengths)} documents, the longest {max(lengths)}": tuple(lengths)}
 
 
-# ---- One GPU ---------------------------------------------------------------------------------------------------------------
+# ---- One GPU -------------------------------------------------------------------------------------
 
 
 def one_gpu(documents: tuple[int, ...]) -> dict[str, list[float]]:
@@ -102,7 +102,7 @@ def one_gpu(documents: tuple[int, ...]) -> dict[str, list[float]]:
     return found
 
 
-# ---- Two GPUs --------------------------------------------------------------------------------------------------------------
+# ---- Two GPUs ------------------------------------------------------------------------------------
 
 
 def two_gpus(documents: tuple[int, ...]) -> dict[str, Any]:
@@ -140,7 +140,8 @@ def exchanged(x: torch.Tensor, to_heads: bool) -> torch.Tensor:
     """x: [rows, heads, head dim]."""
     ranks = dist.get_world_size()
     if to_heads:
-        sent = x.unflatten(1, (ranks, -1)).transpose(0, 1).contiguous()  # [to, rows, heads / ranks, dim]
+        # [to, rows, heads / ranks, dim].
+        sent = x.unflatten(1, (ranks, -1)).transpose(0, 1).contiguous()
         found = torch.empty_like(sent)
         dist.all_to_all_single(found, sent)
         return found.flatten(0, 1)
@@ -196,7 +197,7 @@ def by_rings(tensors: list[torch.Tensor]) -> dict[str, Any]:
     return found
 
 
-# ---- What is hidden --------------------------------------------------------------------------------------------------------
+# ---- What is hidden ------------------------------------------------------------------------------
 
 
 class Nothing:
@@ -260,11 +261,12 @@ def hidden(documents: tuple[int, ...], tensors: list[torch.Tensor]) -> dict[str,
     return {"one by one": serial, "in turns": turns, "exchange": exchange, "share hidden": round((serial - turns) / exchange, 3)}
 
 
-# ---- An exchange beside kernels --------------------------------------------------------------------------------------------
+# ---- An exchange beside kernels ------------------------------------------------------------------
 
 
 FREE = (0, 4, 8, 16)  # multiprocessors that kernels leave free
-BESIDE_ROWS, BESIDE_HEADS, LAUNCHES, WORDS = 16384, 16, 8, 1 << 26  # WORDS of 4 bytes, half of which stay
+# WORDS of 4 bytes, half of which stay.
+BESIDE_ROWS, BESIDE_HEADS, LAUNCHES, WORDS = 16384, 16, 8, 1 << 26
 
 
 def beside_kernels() -> dict[str, Any]:
@@ -338,7 +340,7 @@ def at_once(leaf: Callable[[], None], exchange: Callable[[], Any]) -> dict[str, 
     return times | {"share hidden": round((times["leaves"] + times["exchange"] - times["both"]) / times["exchange"], 3)}
 
 
-# ---- All -------------------------------------------------------------------------------------------------------------------
+# ---- All -----------------------------------------------------------------------------------------
 
 
 def of_process(rank: int, sizes: list[int]) -> None:
@@ -363,7 +365,8 @@ def main() -> None:
         return of_process(arguments.rank, sizes)
     if torch.cuda.device_count() < 2:
         sys.exit(f"error: expected a machine with two GPUs, found {torch.cuda.device_count()}")
-    found: dict[str, Any] = {str(rows): {name: {"one GPU": one_gpu(documents)} for name, documents in documents_of(rows).items()} for rows in sizes}
+    found: dict[str, Any] = {str(rows): {name: {"one GPU": one_gpu(documents)} for name, documents
+           in documents_of(rows).items()} for rows in sizes}
     torch.cuda.empty_cache()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -112,7 +112,8 @@ def kernels() -> list[Kernel]:
     examples = ROOT / "dialects" / "dash" / "examples"
     found = []
     for kernel in device_kernels():
-        if kernel.order or "-level-" in kernel.name:  # needs a file, its program is that of a table; or has the main kernel of another
+        # Needs a file, its program is that of a table; or has the main kernel of another.
+        if kernel.order or "-level-" in kernel.name:
             continue
         if any(option in kernel.options for option in DEBUG_OPTIONS.values()) and not kernel.name.startswith(OF_DEBUG):
             continue
@@ -169,7 +170,8 @@ class Gate:
         every = kernels()
         with ThreadPoolExecutor(2) as pool:
             compiled = list(pool.map(self.compile, every))
-        mains: dict[tuple, tuple[str, str]] = {}  # of a group: the kernel that was seen first, its main kernel
+        # For each group the kernel that was seen first, its main kernel.
+        mains: dict[tuple, tuple[str, str]] = {}
         work = []
         for kernel, ptx in zip(every, compiled):
             # The number of the function in its file stands in labels.

@@ -76,7 +76,8 @@ def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     machine.run()
     for region, turns in ((name, at) for name, at in values.items() if name.endswith("turns")):
         left = {(at - turns) // 4: word for at, word in memory.items() if word and 0 <= at - turns < 1 << 20}
-        if manifest["program"].get("apart") in (("all",) if region == "workspace.turns" else ("all", "parts")):  # their number is left
+        # Their number is left.
+        if manifest["program"].get("apart") in (("all",) if region == "workspace.turns" else ("all", "parts")):
             check_numbers(manifest["program"], walks, region, left)
         else:
             check_told(manifest["program"], walks, region, left)

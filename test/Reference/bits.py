@@ -35,7 +35,8 @@ def named_cases() -> list[Case]:
         ((Sequence(41, 90),), 32, 16, 4, 2, 2),  # groups, split in parts
         (lists, 16, 32, 2, 1, 2),  # a list of sequences
         ((Sequence(50, 50), Sequence(50, 50)), 16, 16, 3, 3, 1),  # a batch
-        ((Sequence(75, 60),), 16, 16, 2, 1, 6),  # heads, split in runs of q tiles; causal, in runs without one
+        # Heads, split in runs of q tiles; causal, in runs without one.
+        ((Sequence(75, 60),), 16, 16, 2, 1, 6),
     ]
     return [
         Case(Request(Problem(rows, q, kv, mask, *heads), kind, workers=3 + number, batch=2 if batch else None),
@@ -80,7 +81,8 @@ def score_cases() -> list[Case]:
     problems = [
         Problem((Sequence(77, 50),), 16, 32, CAUSAL, 4, 2, 2),
         Problem((Sequence(90, 70),) * 3, 32, 16, Mask(window=(20, 0)), 2, 1, 1),
-        Problem((Sequence(1100, 40),), 64, 16, CAUSAL, 2, 1, 1),  # more runs of rows than sums of them
+        # More runs of rows than sums of them.
+        Problem((Sequence(1100, 40),), 64, 16, CAUSAL, 2, 1, 1),
         Problem((Sequence(33, 47), Sequence(1, 16), Sequence(64, 5), Sequence(1060, 90)), 32, 16, Mask(causal=True, window=(40, -1)), 2, 1, 1),
     ]
     return [Case(Request(problem, kind, 4, batch=len(problem.sequences) if len(set(problem.sequences)) < len(problem.sequences) else None),

@@ -63,7 +63,8 @@ def cases() -> list[Apart]:
         Problem((Sequence(60, 90),), 16, 16, Mask(window=(5, -1)), 2, 1, 1),
         Problem((Sequence(120, 90),), 16, 32, Mask(blocks=gaps), 2, 1, 1),
         Problem((Sequence(90, 110),), 16, 32, Mask(union=Union(40, (-1, 0))), 2, 1, 1),
-        Problem((Sequence(150, 190),), 16, 16, Mask(causal=True, union=Union(20, (25, -1))), 2, 1, 1),  # gaps in walks
+        # Gaps in walks.
+        Problem((Sequence(150, 190),), 16, 16, Mask(causal=True, union=Union(20, (25, -1))), 2, 1, 1),
         Problem((Sequence(60, 130),), 16, 32, Mask(window=(50, 30), blocks=Blocks(32, 64, ("11", "01", "10")),
                                                    union=Union(33, (7, 5))), 2, 1, 1),
         Problem((Sequence(1, 1),), 16, 16, FULL, 1, 1, 1),

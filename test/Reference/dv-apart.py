@@ -23,7 +23,8 @@ def cases() -> list[Case]:
     return [
         Case(Request(Problem(rows, 16, 32, CAUSAL, 2, 1, 1), "symmetric-shift", 3)),
         Case(Request(Problem(rows, 32, 16, FULL, 4, 2, 1), "shift", 2), half="f16", takes_delta=True),
-        Case(Request(Problem(rows, 16, 32, CAUSAL, 4, 2, 2), "ascending", 3)),  # parts, which kernels refuse
+        # Parts, which kernels refuse.
+        Case(Request(Problem(rows, 16, 32, CAUSAL, 4, 2, 2), "ascending", 3)),
         Case(Request(Problem(lists, 16, 16, Mask(window=(20, 0)), 2, 1, 1), "synthesized", 4), is_list=True),
         Case(Request(Problem(rows, 16, 32, CAUSAL, 2, 2, 1), "ascending", 2), softcap=50.0, has_sink=True),
         Case(Request(Problem((Sequence(200, 260),), 64, 128, CAUSAL, 2, 1, 1), "shift", 4), head_dim=192, head_dim_v=128),

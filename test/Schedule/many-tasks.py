@@ -29,8 +29,8 @@ HEADER = """| mask | rows | heads | tasks | order | work of a choice | of a plan
 
 @dataclass(frozen=True)
 class Problem:
-    """whole: what the search as a whole took of the bound, before there were bundles (5e4197a); None
-    for problems that it did not write out."""
+    """whole: what the search as a whole took of the bound, before there were bundles (5e4197a);
+    None for problems that it did not write out."""
 
     mask: str
     rows: str

@@ -64,7 +64,8 @@ def main() -> None:
         reports = [load(TMP / how / f"hang-{rank}.json") for rank in (0, 2)]
         assert all(TIMEOUT <= one["seconds"] <= TIMEOUT + 5 for one in reports), reports
         assert all("waits there for other ranks" in one["text"] and "flight recorder" in one["text"] for one in reports), reports
-    said = on_ranks(3, work, "dies", killed=(1,))  # its sockets close: the others are told at once, and nothing stands still
+    # Its sockets close: the others are told at once, and nothing stands still.
+    said = on_ranks(3, work, "dies", killed=(1,))
     assert all(said[rank].startswith("rank 1 has ended") for rank in (0, 2)), said
 
 

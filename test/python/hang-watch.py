@@ -90,7 +90,8 @@ def waits_for(reports: list[hang.Report], seconds: float) -> float:
 
 
 def a_launch_that_hangs() -> None:
-    kernel, driver = loaded(events=1)  # the device comes to the event in front of the launch, not to the one behind it
+    # The device comes to the event in front of the launch, not to the one behind it.
+    kernel, driver = loaded(events=1)
     reports: list[hang.Report] = []
     with hang.watch(0.5, report=reports.append, folder=TMP / "reports", rank=3, ranks=8):
         kernel.backward(**tensors())
@@ -108,7 +109,8 @@ def a_launch_that_hangs() -> None:
     assert all(line.startswith("  worker ") and " waits for turn " in line for line in lines[4:]) and len(lines) == 3 + len(waiting), lines
     assert (report.launch, report.waits, report.moves) == (1, False, False) and report.turns["roots"] == [2]
     reads = [call for call in driver.calls() if call[0] == "read"]
-    assert {call[-1] for call in reads} == {"0x5e"} and len(reads) == 4, reads  # counters and order, twice, on a stream of their own
+    # Counters and order, twice, on a stream of their own.
+    assert {call[-1] for call in reads} == {"0x5e"} and len(reads) == 4, reads
     written = json.loads((TMP / "reports/hang-3.json").read_text(encoding="utf-8"))
     assert written["rank"] == 3 and written["turns"]["roots"] == [2] and written["text"] == report.text
 

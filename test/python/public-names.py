@@ -11,7 +11,8 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
-ROOMS = ("compare", "kernel", "measure", "support")  # what stands in them is public by a module of the root
+# What stands in them is public by a module of the root.
+ROOMS = ("compare", "kernel", "measure", "support")
 found: list[str] = []
 
 

@@ -32,7 +32,8 @@ hub = get_local_kernel(FOLDER)
 about = loaded.metadata
 assert (str(about.name), about.version, about.license, about.backend.archs) == ("dash-attn", 1, "apache-2.0", ["9.0"])
 assert hub.__name__ == about.id and Path(hub.__file__).parent == FOLDER / "build/torch-cuda" and hub.enable is not dash_attn.enable
-assert not hasattr(hub, "flash_attn_varlen_func")  # transformers would call it with masks that mix documents
+# Transformers would call it with masks that mix documents.
+assert not hasattr(hub, "flash_attn_varlen_func")
 
 q, k, v, do = (torch.randn(1, heads, 12, 64, dtype=torch.bfloat16) for heads in (4, 2, 2, 4))
 serve(hub.__name__)

@@ -2,17 +2,12 @@
 """Checks what a script can see of the style sheet in CONTRIBUTING.md.
 
 It reads pages (.md), descriptions and comments of TableGen, comments and messages of C++, and
-comments, docstrings and messages of Python. NOT_YET lists the parts of the tree that break a rule
-today. An entry that is no longer needed is refused, so the list only shrinks.
-
-  tools/scripts/check_prose.py              findings, one a line
-  tools/scripts/check_prose.py --all        also those of NOT_YET
+comments, docstrings and messages of Python.
 """
 
 import io
 import re
 import tokenize
-from pathlib import Path
 
 import house
 
@@ -49,13 +44,6 @@ RATIO = re.compile(r"\bat \*{0,2}\d+\.\d+\*{0,2} of\b")
 DIRECTIVE = re.compile(r"(#|//) ?[A-Z][A-Z0-9-]*:|# (noqa|type):")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
-# For each rule the beginnings of paths that break it.
-NOT_YET: dict[str, tuple[str, ...]] = {
-    "body": ("dialects/", "lib/", "python/dash_attn/"),
-    "columns": ("dialects/", "include/", "lib/", "python/", "test/"),
-    "of": ("dialects/", "python/"),
-    "who": ("dialects/", "lib/", "python/"),
-}
 
 
 class Text:
@@ -215,21 +203,11 @@ def findings_of(path, source):
 
 
 def main():
-    arguments = house.parse_arguments(
-        __doc__, all={"action": "store_true", "help": "also what NOT_YET excuses"}
-    )
+    arguments = house.parse_arguments(__doc__)
     findings = house.Findings("prose")
-    idle = {(rule, part) for rule, parts in NOT_YET.items() for part in parts}
     for path in house.project_files(arguments.root, ".md", ".td", ".cpp", ".h", ".py"):
         for rule, line, message in findings_of(path, house.read(arguments.root / path)):
-            parts = [part for part in NOT_YET.get(rule, ()) if path.as_posix().startswith(part)]
-            idle -= {(rule, part) for part in parts}
-            if arguments.all or not parts:
-                findings.add(path, line, f"{message} [{rule}]")
-    if arguments.root == house.ROOT:
-        for rule, part in sorted(idle):
-            message = f"expected no entry for what passes, found '{part}' of '{rule}'; take it out"
-            findings.add(Path("tools/scripts/check_prose.py"), 1, message)
+            findings.add(path, line, f"{message} [{rule}]")
     findings.finish()
 
 

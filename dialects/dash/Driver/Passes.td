@@ -19,7 +19,7 @@ def VerifyStage : Pass<"dash-verify-stage", "::mlir::ModuleOp"> {
     | `IR` | a `dash.attention_bwd` | everything that later stages make |
     | `Schedule` | a `dash.items`; an order for each | `dash.attention_bwd` |
     | `Pipeline` | a `dash.workers`; all depths, places, registers | `dash.items` outside of roles |
-    | `Lowering` | kernels with an entry | dash, nvgpu; in kernels all but llvm, nvvm, arith, cf, scf |
+    | `Lowering` | kernels | dash, nvgpu; in kernels all but llvm, nvvm, arith, cf, scf |
     | `Target` | nothing: kernels may be in files | kernel modules, every op of dash |
 
     Needs: nothing. Leaves: everything as it is.

@@ -216,7 +216,7 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     bool isLoaded();
     /// The warpgroups of one role pass tiles to each other.
     bool isExchange();
-    /// Nobody fills its slots or waits for them: only results leave through them.
+    /// No role fills its slots or waits for them: only results leave through them.
     bool isWayOut();
   }];
   let hasVerifier = 1;

@@ -44,9 +44,9 @@ def Tile : Pass<"dash-tile"> {
 
     With `split=dq` there are two `dash.items`: one without dQ, whose items own kv tiles, and one
     behind it with `own(q) walk(kv)`. The second computes S, P, dP and dS again, carries dQ of its q
-    tile through the walk, and stores it scaled. Then nothing is summed across items: there is no sum
-    of dQ in memory and no `dash.convert`, and dQ has the same bits on any number of workers. That
-    takes 7 products a task instead of 5. Only the CPU lane runs it.
+    tile through the walk, and stores it scaled. Then nothing is summed across items: there is no
+    sum of dQ in memory and no `dash.convert`, and dQ has the same bits on any number of workers.
+    That takes 7 products a task instead of 5. Only the CPU lane runs it.
 
     (* example filepath=test/Schedule/tile.mlir *)
   }];
@@ -57,7 +57,8 @@ def Tile : Pass<"dash-tile"> {
            "Rows of a tile of K, V, dK and dV; 0 are the tiling's, or 128">,
     Option<"split", "split", "::mlir::dash::GradientSplit",
            /*default=*/"::mlir::dash::GradientSplit::None",
-           "Which gradient has items of its own. `none` is the default because it computes S and dP once",
+           "Which gradient has items of its own. `none` is the default because it computes S and "
+           "dP once",
            [{::mlir::dash::splitWords()}]>,
     ListOption<"widths", "widths", "int64_t",
                "Columns that tiles may have; those of the tensors if empty">,

@@ -20,8 +20,8 @@ public:
   static const Prices &shipped();
   /// Those of a card that come with the library, such as h100, or null.
   static const Prices *shippedFor(StringRef card);
-  /// The prices of a file, of a card, or shipped(), whichever is named. Fails with a message if both
-  /// are, or if there are none of the card, or if the level is for all cards.
+  /// The prices of a file, of a card, or shipped(), whichever is named. Fails with a message if
+  /// both are, or if there are none of the card, or if the level is for all cards.
   static FailureOr<Prices> find(StringRef path, StringRef card, DeterminismLevel level,
                                 EmitError emitError);
   /// Reads a file. Fails with a message that names the place in it.

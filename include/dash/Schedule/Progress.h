@@ -14,8 +14,8 @@
 
 namespace mlir::dash {
 
-/// While it lives, this thread's planning tells `say` what it has done: after 0.2 seconds, and again
-/// after as long. An empty `say` is told nothing.
+/// While it lives, this thread's planning tells `say` what it has done: after 0.2 seconds, and
+/// again after as long. An empty `say` is told nothing.
 class ProgressScope {
 public:
   explicit ProgressScope(const std::function<void(llvm::StringRef)> &say);

@@ -1,6 +1,7 @@
 """Core attention of Megatron-Core over its context-parallel group, at level world.
 
-    spec.submodules.self_attention.submodules.core_attention = ModuleSpec(WorldAttention, params={"of_world": {"kept": "inputs"}})
+    attention = spec.submodules.self_attention.submodules
+    attention.core_attention = ModuleSpec(WorldAttention, params={"of_world": {"kept": "inputs"}})
 
 It takes the place of TEDotProductAttention and has its arguments. Rows stay where Megatron's
 context parallelism puts them: each sequence is cut into twice as many pieces as there are ranks,
@@ -21,7 +22,8 @@ from .function import attention
 from .problem import Home
 from .world import World
 
-MASKS = ("causal", "padding_causal")  # of AttnMaskType; rows of padding are behind all others of their sequence
+# Words of AttnMaskType. Rows of padding are behind all others of their sequence.
+MASKS = ("causal", "padding_causal")
 MOST_WORLDS = 16  # that are kept
 _worlds: OrderedDict[Any, World] = OrderedDict()
 _lengths: WeakIdKeyDictionary = WeakIdKeyDictionary()  # of sequences, by the tensor of offsets

@@ -37,27 +37,34 @@ class World:
     """Distributes the work on documents whose rows lie on several GPUs. No bit of O, dQ, dK and dV
     depends on the distribution.
 
-    ranks:          a number of virtual ranks in this process, or a process group or a device mesh of one dimension.
+    ranks:          a number of virtual ranks in this process, or a process group or a device mesh
+                    of one dimension.
     documents:      rows of each, which the host knows; the same on all ranks.
-    homes:          which rows lie where: (rank, document, first row, rows) each, of a rank in the order of its rows. None: all documents one
-                    behind the other in equal shares, rank r from row total * r // ranks on.
+    homes:          which rows lie where: (rank, document, first row, rows) each, of a rank in the
+                    order of its rows. None: all documents one behind the other in equal shares,
+                    rank r from row total * r // ranks on.
     kind, seed:     of the plan; no bit follows from them.
-    kept:           "inputs": what came for the forward stays with its server to the backward; "none": it is sent again.
+    kept:           "inputs": what came for the forward stays with its server to the backward;
+                    "none": it is sent again.
     speeds:         of each rank, in thousandths of the usual: slow ones get less.
     memory:         bytes that buffers may take on a rank; 0: any.
     cut:            version of the cut into leaves; 0 is scaled down, for tests.
-    halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed; None: where it can.
+    halves:         whether `attention` computes kv heads in two halves, so that one travels while
+                    the other is computed; None: where it can.
     ranks_per_node: None: LOCAL_WORLD_SIZE, as torchrun sets it, where the group is made of whole
     nodes, else all.
-    kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
+    kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference",
+                    plain PyTorch.
     forward:        what computes the forward of "batches": "flash2", PyTorch's packed
                     FlashAttention; "flash3", FlashAttention-3's, where a package of it is
                     installed. "": flash2. Another forward is another certificate.
     device:         None: the current CUDA device where the group can use it, else the CPU.
-    twice:          the share of leaves that another rank computes again in each backward, such as 1/64; `checked` says whether all agreed.
+    twice:          the share of leaves that another rank computes again in each backward, such as
+                    1/64; `checked` says whether all agreed.
     on_corruption:  what `checked` does where not: "raise", "log" (a warning), or a function of
     the list of `Corruption`.
-    timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten minutes.
+    timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten
+                    minutes.
     Any option of attention that a world does not serve may be given with its neutral value.
 
     Raises ArgumentError where something is refused, before anything is sent; the same on all ranks,

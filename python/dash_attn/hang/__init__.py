@@ -5,9 +5,10 @@ behind it.
     with hang.watch(timeout=60, folder="reports"):
         train()
 
-    python3 -m dash_attn.hang reports/hang-0.zip                              # what a watch has written
-    python3 -m dash_attn.hang WORKSPACE MANIFEST --sizes batch=1,heads=8,...  # memory that a debugger has written
-    python3 -m dash_attn.hang reports/hang-*.json                             # of several ranks
+    python3 -m dash_attn.hang reports/hang-0.zip     # written by a watch
+    python3 -m dash_attn.hang reports/hang-*.json    # reports of several ranks
+    # Memory that a debugger has written:
+    python3 -m dash_attn.hang WORKSPACE MANIFEST --sizes batch=1,heads=8,...
 
 Counters of turns are read on a stream of their own, so that a kernel that never ends can be looked
 at. Where something stands still, the status is 1.

@@ -39,7 +39,8 @@ NOTES, GNU_BUILD_ID = 4, 3  # of ELF
 
 
 def compiled_program(program: str, options: str, name: str) -> Compiled:
-    """What the compiler makes of a program with one function: kept by an earlier process, or new."""
+    """What the compiler makes of a program with one function: kept by an earlier process, or new.
+    """
     key = key_of(program, options, name)
     for folder, is_users in folders():
         if (found := _find(folder, key, is_users)) is not None:
@@ -61,7 +62,8 @@ def tell(what: str, name: str, seconds: float) -> None:
 
 
 def key_of(program: str, options: str, name: str) -> str:
-    """The key of a file. Empty where libdash does not say which build it is: then nothing is kept."""
+    """The key of a file. Empty where libdash does not say which build it is: then nothing is kept.
+    """
     build = build_id()
     return hashlib.sha256("\n".join((build, name, options, program)).encode()).hexdigest() if build else ""
 
@@ -85,7 +87,8 @@ def has_kept(path: Path) -> bool:
 
 
 def folders() -> Iterator[tuple[Path, bool]]:
-    """Each with whether only files of this user count there. Beside libdash, files are trusted as it is."""
+    """Each with whether only files of this user count there. Beside libdash, files are trusted as
+    it is."""
     yield shipped_folder(), False
     if users := users_folder():
         yield users, True
@@ -96,7 +99,8 @@ def shipped_folder() -> Path:
 
 
 def users_folder() -> Path | None:
-    """In the folder of libdash's caches (include/dash/Support/CacheFolder.h). None where nothing is kept."""
+    """In the folder of libdash's caches (include/dash/Support/CacheFolder.h). None where nothing is
+    kept."""
     found = cache_folder()
     return found and found / "programs"
 
@@ -112,7 +116,8 @@ def cache_folder() -> Path | None:
 
 @cache
 def build_id() -> str:
-    """What the linker made of libdash's content, in hexadecimal digits; empty where it made nothing."""
+    """What the linker made of libdash's content, in hexadecimal digits; empty where it made
+    nothing."""
     with open(library()._name, "rb") as file, contextlib.suppress(struct.error):
         head = file.read(64)
         (at,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)

@@ -45,11 +45,13 @@ class Block:
 
 
 def _free(driver: Driver, device: int, pointer: int) -> None:
-    with suppress(DriverError), driver.on(device), driver.in_captures():  # a child of a fork has no device
+    # A child of a fork has no device.
+    with suppress(DriverError), driver.on(device), driver.in_captures():
         driver.free(pointer)
 
 
-_captured: dict[tuple[int, int], tuple[Block | None, Plan]] = {}  # graphs may run them to the end of the process, by their ids
+# Graphs may run them to the end of the process, by their ids.
+_captured: dict[tuple[int, int], tuple[Block | None, Plan]] = {}
 
 
 class Workspace:

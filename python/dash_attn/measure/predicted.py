@@ -106,7 +106,8 @@ def differences(lanes: Sequence[Lane], order: Mapping[str, Any], predicted: Mapp
     steps = steps_of(order, predicted)
     found, expected = measured_times(lanes), predicted_times(lanes, order, steps)
     traced = {lane.role for lane in lanes if any(span.event != "item" for span in lane.spans)}
-    if not any(span.event == "slot_full" for lane in lanes for span in lane.spans):  # no wait for a slot has a record: it is among what has none
+    # No wait for a slot has a record: it is among what has none.
+    if not any(span.event == "slot_full" for lane in lanes for span in lane.spans):
         for one in (*found.values(), *expected.values()):
             one["other"] = one.get("other", 0.0) + one.pop("slots", 0.0)
     took = (max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)) / 1000

@@ -54,7 +54,8 @@ class Kernel:
         self.chains = {name: left for name in ("turns", "dk_turns", "dv_turns") if name not in apart and self.manifest["program"]["deterministic"]}
 
     def number(self, expression: str, values: dict[str, int]) -> int:
-        if not EXPRESSION.fullmatch(expression):  # of any manifest: nothing that has members, and no text
+        # Manifests may have anything: nothing that has members, and no text.
+        if not EXPRESSION.fullmatch(expression):
             raise Wrong(f"expected an expression of sizes, found '{expression[:80]}'")
         return eval(expression, FUNCTIONS, values)  # noqa: S307 - names, numbers, calls of FUNCTIONS
 
