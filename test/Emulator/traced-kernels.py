@@ -125,13 +125,15 @@ for path, text in (("order.json", json.dumps({"schedules": [order]})), ("predict
     (arguments.tmp / path).write_text(text, encoding="utf-8")
 (arguments.tmp / "region").write_bytes(data)
 done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "region", "causal128-traced.json", "--order", "order.json", "--predicted",
-                       "predicted.json", "--out", "both.json"], cwd=arguments.tmp, env={"PYTHONPATH": str(arguments.root / "python")},
+                       "predicted.json", "--out", "both.json", "--svg", "tracks.svg", "--roles", "reduce"], cwd=arguments.tmp, env={"PYTHONPATH": str(arguments.root / "python")},
                       capture_output=True, text=True, check=False)
 assert done.returncode == 0 and "products" in done.stdout and "compute" in done.stdout, done.stderr
 both = json.loads((arguments.tmp / "both.json").read_text(encoding="utf-8"))["traceEvents"]
 tracks = [(event["pid"], event["args"]["name"]) for event in both if event["name"] == "thread_name"]
 assert tracks[:6] == [(1, f"{track}, {part}") for track, part in (("compute", "predicted"), ("compute", "measured"), ("compute 1", "measured"),
                                                                   ("reduce", "predicted"), ("reduce", "measured"), ("reduce 1", "measured"))], tracks
+drawn = (arguments.tmp / "tracks.svg").read_text(encoding="utf-8")
+assert "w0 reduce 1, measured" in drawn and "w0 reduce, predicted" in drawn and "w0 compute" not in drawn, drawn
 assert "1. " in done.stdout and "the largest differences:" in done.stdout, done.stdout
 for extra, words in ((["--by=worker", "--order=order.json", "--heat=heat.svg"], "w0 compute"), (["--heat=heat.json"], "--heat: expected --order beside it")):
     done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "region", "causal128-traced.json", *extra], cwd=arguments.tmp,

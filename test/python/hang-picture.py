@@ -1,8 +1,9 @@
-# RUN: rm -rf %t && mkdir -p %t && %python %s %t && diff %dash_src/dialects/dash/docs/hang.svg %t/hang.svg
+# RUN: rm -rf %t && mkdir -p %t && %python %s %t && diff %dash_src/test/python/Inputs/hang-model.svg %t/hang.svg
 # REQUIRES: python, plain-libdash
-"""Draws the picture of a hang on the page dialects/dash/docs/seeing.md: eight workers on a causal
-problem, of which worker 2 stops. Workers are those of the model that takes and gives turns;
-counters are read as those of a launch. To draw it anew: hang-picture.py DIR, and copy hang.svg."""
+"""Draws the picture of a hang, Inputs/hang-model.svg: eight workers on a causal problem, of which
+worker 2 stops. Workers are those of the model that takes and gives turns; counters are read as
+those of a launch. To draw it anew: hang-picture.py DIR, and copy hang.svg. The page seeing.md has
+the picture of a GPU."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
 """Made-up traces that are what was predicted: no differences, the prices that they were made with,
-an even heat map; and with faults, which are named."""
+an even heat map, pictures of their tracks; and with faults, which are named."""
 
 from __future__ import annotations
 
 import json
+import random
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -18,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import refused  # noqa: E402
 
 from dash_attn import ArgumentError, heat  # noqa: E402
-from dash_attn.measure import prices as trace_prices, spans  # noqa: E402
+from dash_attn.measure import prices as trace_prices, spans, tracks  # noqa: E402
 from dash_attn.measure.fit import file_text  # noqa: E402
 from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, predict, program  # noqa: E402
 from dash_attn.measure.predicted import differences, steps_of  # noqa: E402
@@ -165,8 +167,8 @@ def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     heat.save(TMP / "heat.svg", found)
     heat.save(TMP / "heat.json", found)
     picture = ET.parse(TMP / "heat.svg").getroot()
-    cells = [one for one in picture.iter("{http://www.w3.org/2000/svg}rect") if one.get("class", "").startswith("heat")]
-    assert len(cells) == sum(map(len, found.cells)) and {one.get("class") for one in cells} > {"heat0", "heat8"}, len(cells)
+    cells = grid(picture)
+    assert [sum(row == at for row, _ in cells) for at in range(WORKERS)] == [*map(len, found.cells)] and set(cells.values()) > {0, 8}, cells
     texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "a <slow> one" and texts[-1].startswith("slower than the median of all: w2 sm2 "), texts
     about = json.loads((TMP / "heat.json").read_text(encoding="utf-8"))
@@ -175,11 +177,96 @@ def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     assert "expected a step at least, found none" in refused(lambda: heat.Heat("", (), ()).as_svg(), ArgumentError)
     ranks = heat.of_ranks([[10.0, None, 10.0], [10.0, 10.0], [15.0, 16.0, 14.0]], "ranks")
     assert ranks.rows == ("rank 0", "rank 1", "rank 2") and ranks.stragglers == {"rank 2": 1.5} and ranks.as_json()["of"] == "rank", ranks
-    assert "a row is a rank" in ranks.as_svg()
+    assert "a row is a rank, a column a step<" in ranks.as_svg() and "s median step takes 1.1 times as long as that of all<" in heat.of_ranks([[1.0]], "").as_svg()
+
+
+def grid(picture: ET.Element) -> dict[tuple[int, int], int]:
+    """Shades by row and column, out of strokes: each goes right from where the one before it
+    ended."""
+    found: dict[tuple[int, int], int] = {}
+    for path in picture.iter("{http://www.w3.org/2000/svg}path"):
+        x = y = 0
+        for right, down, length in re.findall(r"m(-?\d+) (\d+)h(\d+)", path.get("d", "")):
+            x, y = x + int(right), y + int(down)
+            for column in range(x, x + int(length)):
+                assert (y, column) not in found
+                found[y, column] = int(path.get("class", "").removeprefix("heat"))
+            x += int(length)
+    return found
+
+
+def small_pictures() -> None:
+    """Many workers and steps: cells are means, and a picture stays small, noise or not."""
+    noise = random.Random(1)
+    wide = heat.Heat("noise", tuple(map(str, range(132))), tuple(tuple(noise.gauss(2, 0.3) for _ in range(528)) for _ in range(132)))
+    text = wide.as_svg()
+    cells = grid(ET.fromstring(text))
+    assert len(text) <= 150_000 and "a row is a worker, a column 3 steps, and a cell their mean<" in text, len(text)
+    assert {row for row, _ in cells} == set(range(132)) and {column for _, column in cells} == set(range(176)) and len(cells) == 132 * 176
+    for columns, count in ((200, 176), (132, 132), (100, 88), (1, 1)):
+        assert len(grid(ET.fromstring(wide.as_svg(columns)))) == 132 * count, columns
+    high = heat.Heat("high", tuple(map(str, range(450))), ((1.0, 3.0, 2.0),) * 450)
+    assert "a row is 3 workers, a column a step, and a cell their mean<" in high.as_svg() and len(grid(ET.fromstring(high.as_svg()))) == 3 * 150
+    # A mean leaves out what is not known; a stall among steps that are no longer than others shows.
+    ragged = heat.Heat("ragged", ("a", "b"), ((2.0, None, 1.0, 3.0, None, None, 2.0), (2.0, 2.0, 2.0, 200.0)))
+    assert grid(ET.fromstring(ragged.as_svg(4))) == {(0, 0): 0, (0, 1): 0, (0, 3): 0, (1, 0): 0, (1, 1): 8}
+    heat.save(TMP / "few.svg", wide, 10)
+    assert (TMP / "few.svg").read_text(encoding="utf-8") == wide.as_svg(10)
+    for wrong in (0, -1, 201, True, 2.5):
+        assert refused(lambda wrong=wrong: wide.as_svg(wrong), ArgumentError) == f"a heat map: expected from 1 to 200 columns, found {wrong!r}"
+
+
+def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
+    """Slices where the trace has them, cut at the ends of the stretch; and what is refused."""
+    lanes = made_up(order, predicted)
+    measured = [*spans.events(lanes, "made up", 1, order)]
+    both = spans.track_for_track([("predicted", predicted["traceEvents"]), ("measured", measured)])
+    text = tracks.drawn(both, "a <stretch>", (10, 20), 2)
+    picture = ET.fromstring(text)
+    texts = [one.text or "" for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[:2] == ["a <stretch>", "10 to 20 µs; in a slice: the turn, or KV tile and Q tile"], texts
+    named = [f"w{worker} {role}, {part}" for worker in range(2) for role in ("compute", "reduce") for part in ("predicted", "measured")]
+    assert [one for one in texts if one.startswith("w")][:len(named)] == named, texts
+    boxes = [(float(one.get("x", "")), float(one.get("width", ""))) for one in picture.iter("{http://www.w3.org/2000/svg}rect") if one.get("height") == "15"]
+    left, wide = tracks.LEFT, tracks.WIDTH
+    assert boxes and all(left <= x and x + width <= left + wide + 0.2 for x, width in boxes), boxes
+    expected = sum(event["ph"] == "X" and event["cat"] in tracks.KINDS and event["ts"] < 20 and event["ts"] + event["dur"] > 10 and event["pid"] < 3 for event in both)
+    assert len(boxes) == expected, (len(boxes), expected)
+    added = next(one for one in both if one["ph"] == "X" and one["cat"] == "adds" and one["pid"] == 1)
+    near = ET.fromstring(tracks.drawn(both, "", (added["ts"] - 1, added["ts"] + 1), 1, ["reduce"]))
+    assert any(abs(float(one.get("x", "")) - left - wide / 2) < 0.2 for one in near.iter("{http://www.w3.org/2000/svg}rect") if one.get("class") == "kadds")
+    assert added["name"].rpartition(" ")[2] in [one.text for one in near.iter("{http://www.w3.org/2000/svg}text")]
+    # A file holds what is drawn, with a prediction or without one.
+    for beside, name in ((predicted, "both.json"), (None, "alone.json")):
+        spans.write(TMP / name, measured, beside)
+        again = tracks.drawn(tracks.load(TMP / name), "a <stretch>", (10, 20), 2)
+        assert again == text if beside else ", measured" in again and ", predicted" not in again and again != text
+    last = max(event["ts"] + event.get("dur", 0) for event in both if event["ph"] != "M")
+    for between in ((5, 5), (9, 5), (-1, 5), (last + 1, last + 2), (float("nan"), 5)):
+        assert refused(lambda between=between: tracks.drawn(both, "", between), ArgumentError) == (
+            f"--between: expected a beginning and a later end, in µs of a trace that takes {last:.1f}, found {between[0]:g} and {between[1]:g}")
+    assert refused(lambda: tracks.drawn(both, "", roles=["compute", "all"]), ArgumentError) == "--roles: expected some of compute, reduce, found 'all'"
+    many = [{**event, "ts": event["ts"] + shift / 1000} for event in both for shift in range(1 if event["ph"] == "M" else 200) if event["ph"] != "M"]
+    assert "expected at most 4000 slices on 200 tracks, found " in refused(lambda: tracks.drawn([*both, *many], ""), ArgumentError)
+    items = [event for event in both if event["ph"] != "X"]
+    assert "expected something between 0 and " in refused(lambda: tracks.drawn(items, ""), ArgumentError)
+    for name, wrong in (("list", []), ("none", {"traceEvents": [{"ph": "X"}]}), ("args", {"traceEvents": [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1}]})):
+        path = TMP / f"{name}.json"
+        path.write_text(json.dumps(wrong), encoding="utf-8")
+        assert refused(lambda path=path: tracks.load(path), ArgumentError) == f"{path}: expected a trace that --out has written, found something else"
+    command = [sys.executable, "-m", "dash_attn.trace", str(TMP / "both.json"), "--svg", str(TMP / "tracks.svg"), "--between", "10", "20", "--workers", "2"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and (TMP / "tracks.svg").read_text(encoding="utf-8") == text.replace("a &lt;stretch&gt;", "both"), done
 
 
 def commands() -> None:
     for name, arguments, message in (("trace", ("region", "manifest", "--heat=h.svg"), "--heat: expected --order beside it"),
+                                     ("trace", ("region", "manifest", "--columns=9"), "--columns: expected --heat beside it, found none"),
+                                     ("trace", ("region", "manifest", "--between", "1", "2"), "--between: expected --svg beside it, found none"),
+                                     ("trace", ("region", "manifest", "--roles=reduce"), "--roles: expected --svg beside it, found none"),
+                                     ("trace", ("region", "manifest", "--workers=-1"), "--workers: expected a number of workers, or 0 for all, found -1"),
+                                     ("trace", ("t.json",), "t.json: expected the kernel's manifest behind it, found none; what --out has written is drawn by --svg"),
+                                     ("trace", ("t.json", "--svg=t.svg", "--out=o"), "t.json: expected the kernel's manifest behind it, found --out alone"),
                                      ("tune", ("costs", "--from-trace", "a", "b", "c", "--from=d"), "--from-trace: expected no --from beside it"),
                                      ("tune", ("costs", "--from-trace", "a", "b", "c", "--plain=1", "--plain=2"), "--plain: expected one for each --from-trace, 1, found 2"),
                                      ("tune", (TMP / "costs", "--from-trace", "a", "b", "c"), "No such file or directory: 'a'")):
@@ -194,6 +281,8 @@ for mask, kind in (("causal", "symmetric-shift"), ("full", "descending")):
     beside(order, predicted)
     found.append(prices(order, predicted, "full" if mask == "full" else "masked"))
     heat_maps(order, predicted)
+    tracks_over_time(order, predicted)
+small_pictures()
 assert "expected one trace of a causal mask for head dim 128, found 0" in refused(lambda: trace_prices.whole(found[1:]), ArgumentError)
 (TMP / "costs.json").write_text(file_text("made up", trace_prices.whole(found)), encoding="utf-8")
 row = {"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": "causal", "variant": "symmetric-shift"}

@@ -2,16 +2,16 @@
 """record_measurements.py - what the newest records of measurements say, in the pages: tables,
 ratios and the picture.
 
-  tools/scripts/record_measurements.py          writes README.md and measurements.md, .svg
+  tools/scripts/record_measurements.py          writes README.md, seeing.md, measurements.md, .svg
   tools/scripts/record_measurements.py --check  refuses those that say something else
 
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m
 dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.json, of
 test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
 *-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. *-head-dims
-is of test/Device/head_dims.py, *-world-compare of test/Device/world_compare.py; *-packed, *-jax
-and *-host of check-device. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is
-written.
+is of test/Device/head_dims.py, *-world-compare of test/Device/world_compare.py, *-trace-levels of
+test/Device/trace.py; *-packed, *-jax and *-host of check-device. In a page, what stands between
+<!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
 from dash_attn.measure.picture import draw  # noqa: E402
+from dash_attn.measure.spans import ORDER  # noqa: E402
 
 RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
@@ -54,9 +55,12 @@ def main() -> None:
     page = replace(page, "calls", both_ways(*newest(root, "calls")))
     page = replace(page, "head-dims", head_dims_beside_cudnn(*newest(root, "head-dims")))
     page = replace(page, "front-ends", front_ends(newest(root, "packed"), newest(root, "jax"), newest(root, "host")))
+    seeing = replace(house.read(root / DOCS / "seeing.md"), "trace-levels", trace_levels(*newest(root, "trace-levels")))
+    seeing = replace(seeing, "trace-words", trace_words(newest(root, "trace-levels")[0], "causal-128"))
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0])),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "world.md": replace(house.read(root / DOCS / "world.md"), "measured", of_worlds(*newest(root, "world-compare"))),
+                DOCS / "seeing.md": seeing,
                 DOCS / "measurements.svg": draw(bench, baselines)}
     findings = house.Findings("measurements")
     for path, text in contents.items():
@@ -418,6 +422,38 @@ def best_of_turns(variants: dict[str, dict]) -> float:
     one pass after the other."""
     theirs = max(row["tflops"] for variant, row in variants.items() if variant in ("FA3 nd", "cudnn (nd)"))
     return next(row["tflops"] for variant, row in variants.items() if variant not in TURNS) / theirs
+
+
+# ---- Traces
+# -------------------------------------------------------------------------------------------------
+
+
+def trace_levels(record: dict, name: str) -> str:
+    """What each level of a trace costs, over a plain kernel in the same process."""
+    programs: dict[str, dict[str, dict]] = {}
+    for row in record["levels"]:
+        programs.setdefault(row["program"], {})[row["trace"]] = row
+    levels = [level for level in next(iter(programs.values())) if level != "plain"]
+    lines = [f"{record['device']}, {record['date']}, commit {record['commit'][:7]}, `{record['command']}`, S {record['rows']}, {record['tokens']} tokens, medians of "
+             f"{record['rounds']} rounds ([record]({link(name)})). The table has the time of the main entry over that of a plain kernel. `plain again` is a second "
+             "plain kernel, so it says how far a ratio is from 1 by itself.", "",
+             "| mask, head dim | plain, ms | " + " | ".join(f"`{level}`" for level in levels) + f" | records of `{levels[-1]}` |", "|---|---|" + "---|" * len(levels) + "---|"]
+    for program, rows in programs.items():
+        cells = [f"{rows[level]['main_ratio']:.3f}" for level in levels]
+        lines.append(f"| {program.replace('-', ' ')} | {rows['plain']['main_ms']:.3f} | {' | '.join(cells)} | {rows[levels[-1]]['records']} |")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def trace_words(record: dict, program: str) -> str:
+    """What the command printed of one program: the table by role at the level `all`, and the
+    largest differences at the level `turns`."""
+    shares = next(row for row in record["shares"] if row["program"] == program)
+    found = next(row for row in record["differences"] if (row["program"], row["trace"]) == (program, "turns"))
+    lines = ["", "```", f"{'role':<10}" + "".join(f"{column:>14}" for column in ORDER)]
+    lines += [f"{role:<10}" + "".join(f"{share:>13.1f}%" for share in row) for role, row in shares.items() if isinstance(row, list)]
+    lines += ["```", "", "```", f"the order took {found['took_us']:.1f} µs, predicted {found['predicted_us']:.1f}: {found['took_us'] / found['predicted_us']:.2f} of it; "
+              "the largest differences:", *(f"{number}. {line}" for number, line in enumerate(found["largest"], 1)), "```"]
+    return "\n".join(lines) + "\n\n"
 
 
 def link(name: str) -> str:

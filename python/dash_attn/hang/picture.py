@@ -19,7 +19,7 @@ DARK = """
 rect.list { fill: #3d444d }
 text.cause { fill: #ff7b72 }
 """
-LEFT, TOP, ROW, BAR, WIDTH, MARK, TEXT, BELOW, MOST = 70, 66, 20, 12, 260, 4, 520, 34, 24
+LEFT, TOP, ROW, BAR, WIDTH, MARK, TEXT, BELOW, MOST = 70, 66, 20, 12, 260, 4, 570, 34, 24
 
 
 def drawn(data: Mapping[str, Any], title: str) -> str:

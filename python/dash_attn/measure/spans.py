@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import statistics
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -242,7 +242,7 @@ def _name(span: Span, visits: Mapping[int, tuple[int, ...] | None]) -> str:
             "copies": "wait for copies", "tensor_core": "wait for the tensor core", "item": f"item {span.number}"}.get(span.event, span.event)
 
 
-def write(path: Path, measured: Iterator[dict[str, Any]], predicted: Mapping[str, Any] | None = None) -> None:
+def write(path: Path, measured: Iterable[dict[str, Any]], predicted: Mapping[str, Any] | None = None) -> None:
     """One file of both. A worker is a process, in which each track of the prediction stands over
     that which was measured."""
     found = [*measured]

@@ -3,7 +3,9 @@ nothing but Python."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from itertools import groupby
 
 STYLE = """
 text { font: 13px sans-serif; fill: #1f2328 }
@@ -48,6 +50,25 @@ class Picture:
 
     def dot(self, x: float, y: float, style: str) -> None:
         self.lines.append(f'<circle class="{style}" cx="{number(x)}" cy="{number(y)}" r="3"/>')
+
+    def grid(self, middle: tuple[float, float], size: tuple[float, float], shades: Sequence[Sequence[int | None]], style: str) -> None:
+        """Cells of a grid, each of a shade or of none: one path for each shade, `style` and its
+        number. A run of equal cells is one stroke, a cell high; `middle` is where the first row's
+        begins."""
+        paths: dict[int, list[str]] = {}
+        places: dict[int, tuple[int, int]] = {}
+        for row, cells in enumerate(shades):
+            column = 0
+            for shade, run in groupby(cells):
+                length = len([*run])
+                if shade is not None:
+                    x, y = places.get(shade, (0, 0))
+                    paths.setdefault(shade, []).append(f"m{column - x} {row - y}h{length}")
+                    places[shade] = column + length, row
+                column += length
+        self.lines.append(f'<g fill="none" transform="translate({number(middle[0])} {number(middle[1])}) scale({size[0]:g} {size[1]:g})">')
+        self.lines += [f'<path class="{style}{shade}" d="{"".join(runs)}"/>' for shade, runs in sorted(paths.items())]
+        self.lines.append("</g>")
 
     def finish(self) -> str:
         return "\n".join([*self.lines, "</svg>"]) + "\n"
