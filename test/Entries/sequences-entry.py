@@ -8,9 +8,10 @@ not, beside a model. From the records `NAME_order` makes an order (by the machin
 order-entry.py), which
 
 - is that of the report of the same list, where neighbours have different lengths, and so the host
-deals it as the device does; - is proven as a whole, for any list: it goes back into dash-opt as a
-file, whose verifier knows nothing of where it comes from; - gives a sequence the same visits and
-turns whatever stands beside it.
+  deals it as the device does;
+- is proven as a whole, for any list: it goes back into dash-opt as a file, whose verifier knows
+  nothing of where it comes from;
+- gives a sequence the same visits and turns whatever stands beside it.
 """
 
 from __future__ import annotations

@@ -217,20 +217,19 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
 
     **Example**
     ```mlir
-    func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<?x?x?xf32>, %delta:
-    memref<?x?x?xf32>,
-                             %dsink: memref<?x?xf32>) {
-      dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>,
-      memref<?x?x?xf32>)
+    func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<?x?x?xf32>,
+                             %delta: memref<?x?x?xf32>, %dsink: memref<?x?xf32>) {
+      dash.sink_gradient ins(%sink, %lse, %delta
+                             : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>)
                          outs(%dsink : memref<?x?xf32>)
       return
     }
 
-    // For sequences whose lengths come with each launch. func.func @sinks_of_list(%sink:
-    memref<8xf32>, %lse: memref<1x8x?xf32>, %delta: memref<1x8x?xf32>,
-                             %dsink: memref<?x8xf32>) {
-      dash.sink_gradient ins(%sink, %lse, %delta : memref<8xf32>, memref<1x8x?xf32>,
-      memref<1x8x?xf32>)
+    // For sequences whose lengths come with each launch.
+    func.func @sinks_of_list(%sink: memref<8xf32>, %lse: memref<1x8x?xf32>,
+                             %delta: memref<1x8x?xf32>, %dsink: memref<?x8xf32>) {
+      dash.sink_gradient ins(%sink, %lse, %delta
+                             : memref<8xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>)
                          outs(%dsink : memref<?x8xf32>) sequences(<?>)
       return
     }
@@ -309,9 +308,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr(), "
         "UnitAttr());">];
   let assemblyFormat = [{
-    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(`
-    $pieces^ `)`)?
-    (`apart` $apart^)? (`awaits_completion` $awaits_completion^)? attr-dict
+    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)?
+    (`pieces` `(` $pieces^ `)`)? (`apart` $apart^)? (`awaits_completion` $awaits_completion^)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

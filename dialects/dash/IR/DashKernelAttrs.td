@@ -271,18 +271,19 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     ```mlir
     gpu.module @copy_kernels attributes {
       dash.program = #dash.program<"copy"
-        facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv
-        = 128>,
-               kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
-               132, min_workers = 132>
+        facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>,
+               tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+               parts = 1, workers = 132, width = 132, min_workers = 132>
         sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
-        constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of
-        64">] derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">] tensors[<<"q", side =
-        q, access = read, kind = tile, element = bf16, columns = 64>,
+        constraints[<expression = "q_rows % 64", equals = 0,
+                     message = "q_rows must be a multiple of 64">]
+        derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
+        tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>,
                  shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
-        maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 64,
-        panels = 1>] workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero,
-        after = zero>] order <entry = "copy_order">>} {
+        maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>,
+              rows = 64, panels = 1>]
+        workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>]
+        order <entry = "copy_order">>} {
     }
     ```
 
@@ -364,9 +365,8 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
     DefaultValuedParameter<"bool", "false",
     "may begin before the entry before it has ended">:$overlaps);
   let assemblyFormat = [{
-    `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[`
-    $cluster `]` `,`
-        struct($shared_bytes, $cooperative, $overlaps) `>`
+    `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,`
+        `cluster` `[` $cluster `]` `,` struct($shared_bytes, $cooperative, $overlaps) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -97,8 +97,9 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
         dash.role "load" producer warps(1) registers(24) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
-            %t = dash.load %k[%seq, %head, %kv] : !T -> tensor<128x128xbf16> dash.put %t, %seq,
-            %head, %kv into %tiles : tensor<128x128xbf16>, index, index, index into !C
+            %t = dash.load %k[%seq, %head, %kv] : !T -> tensor<128x128xbf16>
+            dash.put %t, %seq, %head, %kv into %tiles
+                : tensor<128x128xbf16>, index, index, index into !C
           }
         }
         dash.role "compute" consumer warps(8) registers(240) {
@@ -308,10 +309,12 @@ def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
     /// Hardware copies the tiles from memory, and signals when the slot is full.
     bool isLoad();
     /// The elements that are tiles; indices follow them.
-    OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles());
-        }
+    OperandRange getTiles() {
+      return getElements().take_front(getChannel().getType().getNumTiles());
+    }
     OperandRange getIndices() {
-        return getElements().drop_front(getChannel().getType().getNumTiles()); }
+      return getElements().drop_front(getChannel().getType().getNumTiles());
+    }
   }];
   let hasVerifier = 1;
 }
@@ -417,10 +420,12 @@ def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRol
   }];
   let extraClassDeclaration = [{
     /// The elements that are tiles; indices follow them.
-    ResultRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles());
-        }
+    ResultRange getTiles() {
+      return getElements().take_front(getChannel().getType().getNumTiles());
+    }
     ResultRange getIndices() {
-        return getElements().drop_front(getChannel().getType().getNumTiles()); }
+      return getElements().drop_front(getChannel().getType().getNumTiles());
+    }
   }];
   let hasVerifier = 1;
   let extraClassDefinition = Syncs<"Sync::waitFor(BarrierSide::Full, $use)">.said;

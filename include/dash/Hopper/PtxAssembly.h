@@ -36,28 +36,32 @@ struct WgmmaGroup {
 
 /// wgmma.fence, the steps as wgmma.mma_async, wgmma.commit_group. Gives the sums, `columns` / 2 a
 /// thread, added to `accumulators` where there are some. They may be used behind the
-/// `wgmmaWaitGroup` that returns them. Why: nvvm.wgmma.mma_async takes no A in registers; offsets
-/// of descriptors are added inside, else LLVM hoists them and they spill.
+/// `wgmmaWaitGroup` that returns them.
+/// Why: nvvm.wgmma.mma_async takes no A in registers; offsets of descriptors are added inside, else
+/// LLVM hoists them and they spill.
 SmallVector<Value> wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup &group,
                                  ValueRange accumulators);
 
 /// wgmma.wait_group: until at most `pending` groups are not complete. Gives `values` as they may be
-/// used from here on. Why: nvvm.wgmma.wait.group.sync.aligned has no operands, so that reads of the
-/// sums could be moved before it.
+/// used from here on.
+/// Why: nvvm.wgmma.wait.group.sync.aligned has no operands, so that reads of the sums could be
+/// moved before it.
 SmallVector<Value> wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending, ValueRange values,
                                   ValueRange registersA);
 
-/// mbarrier.try_wait.parity until it says that the phase of that parity is complete. Why:
-/// nvvm.mbarrier.try_wait.parity asks for a time limit; its loop in ops would end a basic block at
-/// each of 57 waits.
+/// mbarrier.try_wait.parity until it says that the phase of that parity is complete.
+/// Why: nvvm.mbarrier.try_wait.parity asks for a time limit; its loop in ops would end a basic
+/// block at each of 57 waits.
 void mbarrierTryWaitParity(ImplicitLocOpBuilder &b, Value barrier, Value parity);
 
-/// mbarrier.arrive of the lanes where `condition` is true. Why: nvvm.mbarrier.arrive has no
-/// predicate, and an `scf.if` around it is a branch (46 of them in a main kernel).
+/// mbarrier.arrive of the lanes where `condition` is true.
+/// Why: nvvm.mbarrier.arrive has no predicate, and an `scf.if` around it is a branch (46 of them in
+/// a main kernel).
 void mbarrierArriveIf(ImplicitLocOpBuilder &b, Value condition, Value barrier);
 
-/// ld.acquire.gpu, with a short nanosleep between, until the word is `value`. Why: the poll stays
-/// one instruction, beside which nothing can be hoisted out of or into the loop.
+/// ld.acquire.gpu, with a short nanosleep between, until the word is `value`.
+/// Why: the poll stays one instruction, beside which nothing can be hoisted out of or into the
+/// loop.
 void ldAcquireGpuUntil(ImplicitLocOpBuilder &b, Value word, Value value);
 
 /// red.release.gpu.add of 1.
@@ -68,8 +72,8 @@ void redReleaseGpuAddS32(ImplicitLocOpBuilder &b, Value word);
 /// Why: llvm.atomicrmw loses its order and scope on the way to PTX.
 Value atomRelaxedGpuIncU32(ImplicitLocOpBuilder &b, Value word, Value last);
 
-/// cp.reduce.async.bulk of f32 sums in shared memory into global memory, both as pointers.
-/// With a policy of L2 for what is written if there is one.
+/// cp.reduce.async.bulk of f32 sums in shared memory into global memory, both as pointers. With a
+/// policy of L2 for what is written if there is one.
 /// Why: nvvm has this reduction for tensors with a descriptor only.
 void cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal,
                              int64_t bytes, Value policy);
@@ -82,8 +86,9 @@ Value createpolicyL2EvictLast(ImplicitLocOpBuilder &b);
 /// Why: neither nvvm nor LLVM has it.
 void tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal);
 
-/// mov of %tid.x, here and not before. Why: llvm.nvvm.read.ptx.sreg.tid.x is read once, and what is
-/// computed of it is hoisted out of loops, where it spills.
+/// mov of %tid.x, here and not before.
+/// Why: llvm.nvvm.read.ptx.sreg.tid.x is read once, and what is computed of it is hoisted out of
+/// loops, where it spills.
 Value movU32TidX(ImplicitLocOpBuilder &b);
 
 /// mov of %ctaid.x, of %smid, of %clock and of %globaltimer, here and not before.
@@ -102,8 +107,9 @@ void stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value addres
 /// Why: llvm.store takes a 64-bit pointer, as nvvm.stmatrix does.
 void stSharedV4F32(ImplicitLocOpBuilder &b, ValueRange floats, Value address, int64_t offset);
 
-/// st.global of four words, where a condition is true. Why: llvm.store has no predicate; a branch
-/// parts the lanes of a warp, and products would not be in flight over it.
+/// st.global of four words, where a condition is true.
+/// Why: llvm.store has no predicate; a branch parts the lanes of a warp, and products would not be
+/// in flight over it.
 void stGlobalV4B32If(ImplicitLocOpBuilder &b, Value condition, ValueRange words, Value pointer);
 
 /// ld.global.nc.L1::no_allocate of four words.
