@@ -25,8 +25,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 bin_dir = os.path.join(config.dash_obj_root, "bin")
 plugin = os.path.join(config.dash_obj_root, "lib", "DashPlugin.so")
 
-# ---- Environment
-# -------------------------------------------------------------------------------------
+# ---- Environment ---------------------------------------------------------------------------------
 
 # dash-opt is found first, then FileCheck, not, count, split-file and mlir-opt of the LLVM we build
 # on.
@@ -40,13 +39,14 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixe
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 # Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep
 # their red zones, and keeps its own memory to the end.
-config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0"
+config.environment["ASAN_OPTIONS"] = (
+    "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0"
+)
 for name in ("CUDA_VISIBLE_DEVICES", "CCACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-# ---- Substitutions
-# -----------------------------------------------------------------------------------
+# ---- Substitutions -------------------------------------------------------------------------------
 
 examples = os.path.join(config.dash_src_root, "dialects", "dash", "examples")
 # Longer names first: lit replaces text, so %dash_src must not eat the head of another.
@@ -68,8 +68,7 @@ if os.environ.get("DASH_CHECK_ROUNDTRIP") == "1":
     config.substitutions.append((r"(?<![-/.\w])dash-opt(?![-/.\w])", "dash-opt --verify-roundtrip"))
     config.available_features.add("roundtrip")
 
-# ---- Features: a missing one makes a test UNSUPPORTED, never passed
-# ------------------------------------
+# ---- Features: a missing one makes a test UNSUPPORTED, never passed ------------------------------
 
 
 def python_imports(*modules):
@@ -85,7 +84,10 @@ def has_gpu():
     """A device that the driver knows, and a python3 whose PyTorch can use it; not the Python of the
     other tests."""
     command = ["python3", "-c", "import sys, torch; sys.exit(not torch.cuda.is_available())"]
-    return shutil.which("nvidia-smi") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return (
+        shutil.which("nvidia-smi") is not None
+        and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    )
 
 
 if has_gpu():
@@ -95,7 +97,10 @@ if python_imports("numpy", "jsonschema"):
 if python_imports("z3"):
     config.available_features.add("z3")
 # Environments with the frameworks, made by tools/check --frameworks.
-for name, folder in (("torch", os.environ.get("DASH_FRAMEWORKS")), ("jax", os.environ.get("DASH_JAX"))):
+for name, folder in (
+    ("torch", os.environ.get("DASH_FRAMEWORKS")),
+    ("jax", os.environ.get("DASH_JAX")),
+):
     if folder:
         config.available_features.add(name)
         config.substitutions.append((f"%{name}_python", os.path.join(folder, "bin", "python")))
@@ -115,6 +120,10 @@ if config.dash_has_libfuzzer == "1":
 for tool in ("clang-format", "mlir-opt", "mlir-runner"):
     if has_tool(tool):
         config.available_features.add(tool)
+ruff = Path(os.environ.get("DASH_FORMATTER", "/nonexistent")) / "bin" / "ruff"
+if ruff.is_file():
+    config.available_features.add("ruff")
+    config.environment["DASH_FORMATTER"] = os.environ["DASH_FORMATTER"]
 if shutil.which("spin") and shutil.which("gcc"):
     config.available_features.add("spin")
 if config.ptxas and not config.ptxas.endswith("-NOTFOUND"):

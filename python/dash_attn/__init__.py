@@ -7,7 +7,14 @@ tensors of any library: `Kernel` and `compile_program`, which need Python alone.
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+from .errors import (
+    ArgumentError,
+    CapacityError,
+    CompileError,
+    DriverError,
+    LibraryError,
+    ManifestError,
+)
 from .kernel.compiler import Compiled, compile_program
 from .kernel.runtime import Kernel
 from .kernel.tensors import Tensor
@@ -17,8 +24,22 @@ if TYPE_CHECKING:  # editors and type checkers see what is imported when it is u
 
 _OF_TORCH = ("attention", "disable", "enable", "explain")
 
-__all__ = ["ArgumentError", "CapacityError", "CompileError", "Compiled", "DriverError", "Kernel", "LibraryError", "ManifestError", "Tensor",
-           "attention", "compile_program", "disable", "enable", "explain"]
+__all__ = [
+    "ArgumentError",
+    "CapacityError",
+    "CompileError",
+    "Compiled",
+    "DriverError",
+    "Kernel",
+    "LibraryError",
+    "ManifestError",
+    "Tensor",
+    "attention",
+    "compile_program",
+    "disable",
+    "enable",
+    "explain",
+]
 __version__: str  # of libdash, which every tool's --version names; asked when it is used
 
 

@@ -31,7 +31,17 @@ from .compare.space import locate
 from .kernel.commands import DIFFERS, GOOD, parser_of, run
 from .support.records import Record, read
 
-__all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "compare_sites", "locate", "record"]
+__all__ = [
+    "Divergence",
+    "Entry",
+    "Run",
+    "certificate",
+    "check",
+    "compare",
+    "compare_sites",
+    "locate",
+    "record",
+]
 
 
 def record(model: Any = None, every: bool = False, space: bool = False) -> Any:
@@ -76,15 +86,25 @@ def _sites(one: Path, other: Path) -> list[str]:
             found.append(read(path))
             Record(found[-1]).word("dash_certificate", (certificates.VERSION,))
         except ValueError as error:
-            raise ValueError(f"{path}: expected a certificate of audit.certificate: {error}") from error
+            raise ValueError(
+                f"{path}: expected a certificate of audit.certificate: {error}"
+            ) from error
     return compare_sites(*found)
 
 
 def main(argv: list[str] | None = None) -> int:
     """0: equal, 1: they differ, 2: trouble."""
-    parser = parser_of("audit", "Where two runs differ first. The status is 0 where they are equal, 1 where they differ, 2 where they cannot be compared.")
-    parser.add_argument("--certificates", action="store_true", help="the files are certificates, of two sites")
-    parser.add_argument("one", type=Path, metavar="ONE", help="a file of Run.save, or a certificate")
+    parser = parser_of(
+        "audit",
+        "Where two runs differ first. The status is 0 where they are equal, 1 where they differ, 2"
+        " where they cannot be compared.",
+    )
+    parser.add_argument(
+        "--certificates", action="store_true", help="the files are certificates, of two sites"
+    )
+    parser.add_argument(
+        "one", type=Path, metavar="ONE", help="a file of Run.save, or a certificate"
+    )
     parser.add_argument("other", type=Path, metavar="OTHER", help="another")
     arguments = parser.parse_args(argv)
 

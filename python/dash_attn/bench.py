@@ -44,16 +44,32 @@ __all__ = ["main"]
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of("bench", __doc__)
     parser.add_argument("bundle", type=Path, nargs="?", help="of tools/make-device-bundle")
-    parser.add_argument("--shapes", default="", help="without a bundle: only those with this in their name, such as 8k")
-    parser.add_argument("--backward", action="store_true",
-                        help="without a bundle: backward passes alone, of few heads and short problems, replayed out of CUDA graphs")
+    parser.add_argument(
+        "--shapes",
+        default="",
+        help="without a bundle: only those with this in their name, such as 8k",
+    )
+    parser.add_argument(
+        "--backward",
+        action="store_true",
+        help=(
+            "without a bundle: backward passes alone, of few heads and short problems, replayed out"
+            " of CUDA graphs"
+        ),
+    )
     parser.add_argument("--kinds", default="", help="only these, with commas between")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
     parser.add_argument("--masks", default="full,causal", help="and those such as window-512-0")
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=420, help="begin no further problem after so many")
-    parser.add_argument("--flush", action="store_true", help="write 256 MB before each measurement, so that L2 holds no tensor")
+    parser.add_argument(
+        "--seconds", type=float, default=420, help="begin no further problem after so many"
+    )
+    parser.add_argument(
+        "--flush",
+        action="store_true",
+        help="write 256 MB before each measurement, so that L2 holds no tensor",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the order in which variants run")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--svg", type=Path)
@@ -70,13 +86,22 @@ def bench(arguments: argparse.Namespace) -> int:
     if not torch.cuda.is_available():
         raise DriverError("expected a GPU, found none")
     if arguments.backward and arguments.bundle:
-        raise ValueError("expected --backward without a bundle, whose kernels are backward passes alone")
+        raise ValueError(
+            "expected --backward without a bundle, whose kernels are backward passes alone"
+        )
     return of_calls(arguments) if arguments.bundle is None else of_bundle(arguments)
 
 
 def about(arguments: argparse.Namespace, left_out: list[str]) -> dict[str, Any]:
-    return {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-            "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush, "rounds": arguments.rounds, "left_out": left_out}
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "cudnn": torch.backends.cudnn.version(),
+        "l2_flushed": arguments.flush,
+        "rounds": arguments.rounds,
+        "left_out": left_out,
+    }
 
 
 def of_calls(arguments: argparse.Namespace) -> int:
@@ -95,7 +120,14 @@ def of_calls(arguments: argparse.Namespace) -> int:
         progress.set_description(name)
         if time.monotonic() - begun > arguments.seconds:
             break
-        results += measure_calls(name, case, arguments.rounds, flush, generator, graphs.replays_of if arguments.backward else None)
+        results += measure_calls(
+            name,
+            case,
+            arguments.rounds,
+            flush,
+            generator,
+            graphs.replays_of if arguments.backward else None,
+        )
         left_out.remove(name)
         if arguments.json:  # each time: whoever ends it early has what was measured
             write_record(arguments.json, record)
@@ -109,18 +141,27 @@ def of_calls(arguments: argparse.Namespace) -> int:
 
 
 def of_bundle(arguments: argparse.Namespace) -> int:
-    bundle, begun, generator = Bundle.open(arguments.bundle), time.monotonic(), random.Random(arguments.seed)
+    bundle, begun, generator = (
+        Bundle.open(arguments.bundle),
+        time.monotonic(),
+        random.Random(arguments.seed),
+    )
     kinds = set(arguments.kinds.split(",")) - {""}
     loaded: dict[str, Kernel] = {}
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
     results: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for case in problems([int(length) for length in arguments.lengths.split(",")],
-                         [int(size) for size in arguments.head_dims.split(",")], arguments.masks.split(",")):
+    for case in problems(
+        [int(length) for length in arguments.lengths.split(",")],
+        [int(size) for size in arguments.head_dims.split(",")],
+        arguments.masks.split(","),
+    ):
         if time.monotonic() - begun > arguments.seconds:
             left_out.append(case.name)
             continue
-        kernels = [bundled for bundled in kernels_of(bundle, case) if not kinds or bundled.kind in kinds]
+        kernels = [
+            bundled for bundled in kernels_of(bundle, case) if not kinds or bundled.kind in kinds
+        ]
         for bundled in kernels:
             if bundled.name not in loaded:
                 loaded[bundled.name] = Kernel.load(bundled.path)
@@ -128,7 +169,11 @@ def of_bundle(arguments: argparse.Namespace) -> int:
         measure(variants, arguments.rounds, flush, generator)
         found = [summary(case, variant) for variant in variants]
         results += found
-        print(f"{case.name}: " + ", ".join(f"{item['variant']} {item['tflops']:.0f}" for item in found), flush=True)
+        print(
+            f"{case.name}: "
+            + ", ".join(f"{item['variant']} {item['tflops']:.0f}" for item in found),
+            flush=True,
+        )
         del variants
         torch.cuda.empty_cache()
     baselines = json.loads(BASELINES.read_text(encoding="utf-8"))
@@ -136,7 +181,12 @@ def of_bundle(arguments: argparse.Namespace) -> int:
     print_table(results, baselines, means)
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
-    record = {"commit": bundle.commit, **about(arguments, left_out), "geometric_means": means, "results": results}
+    record = {
+        "commit": bundle.commit,
+        **about(arguments, left_out),
+        "geometric_means": means,
+        "results": results,
+    }
     if arguments.json:
         write_record(arguments.json, record)
     if arguments.svg:

@@ -48,15 +48,28 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
         with appears(cubin) as part:
             # a path, so that no name is an option
             source = path.absolute().with_name(raw["ptx"]["file"])
-            command = [ptxas, f"-arch={raw['ptx']['target']}", str(source), "-o", str(part.absolute())]
+            command = [
+                ptxas,
+                f"-arch={raw['ptx']['target']}",
+                str(source),
+                "-o",
+                str(part.absolute()),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if refusal := refusal_of(ptxas, done.returncode, done.stderr + done.stdout):
                 raise ManifestError(f"{path}: {refusal}")
             code = part.read_bytes()
             if not code:
-                raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': it succeeds, and writes nothing")
-            raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(code).hexdigest(),
-                            "ptx_sha256": raw["ptx"]["sha256"], "target": raw["ptx"]["target"]}
+                raise ManifestError(
+                    f"{path}: cannot write '{cubin.name}' by '{ptxas}': it succeeds, and writes"
+                    " nothing"
+                )
+            raw["cubin"] = {
+                "file": cubin.name,
+                "sha256": hashlib.sha256(code).hexdigest(),
+                "ptx_sha256": raw["ptx"]["sha256"],
+                "target": raw["ptx"]["target"],
+            }
     except OSError as error:
         raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': {error}") from error
     with appears(path) as part:
@@ -82,7 +95,10 @@ def keep_all(arguments: argparse.Namespace, assemblers: Sequence[str]) -> int:
     wanted = ahead.wanted_programs(head_dims, arguments.elements.split(","))
     programs, codes = ahead.make(folder, wanted, assemblers, arguments.jobs, ahead.Bar())
     size = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"{len(wanted)} programs in {folder}, {size / 1e6:.1f} MB; new are {programs} of them, and the code of {codes}")
+    print(
+        f"{len(wanted)} programs in {folder}, {size / 1e6:.1f} MB; new are {programs} of them, and"
+        f" the code of {codes}"
+    )
     return GOOD
 
 
@@ -92,20 +108,35 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("manifests", nargs="*", type=Path, metavar="MANIFEST")
     parser.add_argument("--all", action="store_true", help="the programs that attention() asks for")
     parser.add_argument("--to", type=Path, help="of --all: the folder")
-    parser.add_argument("--head-dims", default=",".join(map(str, ahead.HEAD_DIMS)), help="of --all, with commas between")
-    parser.add_argument("--elements", default=",".join(ahead.ELEMENTS), help="of --all, with commas between")
-    parser.add_argument("--jobs", type=int, default=ahead.usual_jobs(), help="of --all: assemblers at once")
+    parser.add_argument(
+        "--head-dims",
+        default=",".join(map(str, ahead.HEAD_DIMS)),
+        help="of --all, with commas between",
+    )
+    parser.add_argument(
+        "--elements", default=",".join(ahead.ELEMENTS), help="of --all, with commas between"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=ahead.usual_jobs(), help="of --all: assemblers at once"
+    )
     parser.add_argument("--ptxas", help="this one, and no other")
     arguments = parser.parse_args(argv)
     if bool(arguments.manifests) == arguments.all:
         parser.error("expected manifests or --all")
     if arguments.jobs < 1:
         parser.error(f"expected at least one job, found {arguments.jobs}")
-    assemblers = [arguments.ptxas] if arguments.ptxas is not None else [*find_assemblers(), *packaged_assemblers()]
+    assemblers = (
+        [arguments.ptxas]
+        if arguments.ptxas is not None
+        else [*find_assemblers(), *packaged_assemblers()]
+    )
 
     def assemble_all() -> int:
         if not assemblers:
-            raise OSError(f"found no ptxas on PATH, nor in {CUDA}, nor among the packages of Python; name it by --ptxas or DASH_PTXAS")
+            raise OSError(
+                f"found no ptxas on PATH, nor in {CUDA}, nor among the packages of Python; name it"
+                " by --ptxas or DASH_PTXAS"
+            )
         if arguments.all:
             return keep_all(arguments, assemblers)
         for manifest in arguments.manifests:

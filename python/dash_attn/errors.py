@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["ArgumentError", "CapacityError", "CompileError", "DriverError", "LibraryError", "ManifestError"]
+__all__ = [
+    "ArgumentError",
+    "CapacityError",
+    "CompileError",
+    "DriverError",
+    "LibraryError",
+    "ManifestError",
+]
 
 
 class LibraryError(RuntimeError):

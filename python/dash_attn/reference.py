@@ -18,7 +18,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["CAUSAL", "FULL", "Blocks", "Mask", "Union", "backward", "forward", "relative_error", "visible"]
+__all__ = [
+    "CAUSAL",
+    "FULL",
+    "Blocks",
+    "Mask",
+    "Union",
+    "backward",
+    "forward",
+    "relative_error",
+    "visible",
+]
 
 GRADIENTS = ("dq", "dk", "dv")
 
@@ -52,13 +62,23 @@ class Mask(NamedTuple):
     def parse(text: str) -> Mask:
         """As manifests have it: full, causal, or window = [left, right]; then, or alone, a
         bitmap that is written out, and a union."""
-        union = re.fullmatch(r"(?:(.*), )?union = #dash\.union<columns = (\d+), window = \[(-?\d+), (-?\d+)\]>", text)
+        union = re.fullmatch(
+            r"(?:(.*), )?union = #dash\.union<columns = (\d+), window = \[(-?\d+), (-?\d+)\]>", text
+        )
         if union is not None:
-            return Mask.parse(union[1] or "full")._replace(union=Union(*map(int, union.groups()[1:])))
-        bitmap = re.fullmatch(r"(?:(.*), )?blocks = #dash\.blocks<q = (\d+), kv = (\d+), bits = dense<(.*)> : .*>", text)
+            return Mask.parse(union[1] or "full")._replace(
+                union=Union(*map(int, union.groups()[1:]))
+            )
+        bitmap = re.fullmatch(
+            r"(?:(.*), )?blocks = #dash\.blocks<q = (\d+), kv = (\d+), bits = dense<(.*)> : .*>",
+            text,
+        )
         if bitmap is not None:
             return Mask.parse(bitmap[1] or "full")._replace(
-                blocks=Blocks(int(bitmap[2]), int(bitmap[3]), tuple(map(tuple, json.loads(bitmap[4])))))
+                blocks=Blocks(
+                    int(bitmap[2]), int(bitmap[3]), tuple(map(tuple, json.loads(bitmap[4])))
+                )
+            )
         if text in ("full", "causal"):
             return Mask(right=0 if text == "causal" else -1)
         window = re.fullmatch(r"window = \[(-?\d+), (-?\d+)\]", text)
@@ -82,22 +102,36 @@ class Mask(NamedTuple):
         if self.blocks is not None:
             return f"blocks-{self._replace(blocks=None).name}"
         if self.union is not None:
-            return "-".join(["union", *("all" if bound < 0 else str(bound) for bound in (*self.union, self.left, self.right))])
+            return "-".join(
+                [
+                    "union",
+                    *(
+                        "all" if bound < 0 else str(bound)
+                        for bound in (*self.union, self.left, self.right)
+                    ),
+                ]
+            )
         if self.left < 0 and self.right <= 0:
             return self.text
-        return "-".join(["window", *("all" if bound < 0 else str(bound) for bound in (self.left, self.right))])
+        return "-".join(
+            ["window", *("all" if bound < 0 else str(bound) for bound in (self.left, self.right))]
+        )
 
     @property
     def text(self) -> str:
         """As manifests have it."""
         if self.union is not None:
             columns, left, right = self.union
-            return (f"{self._replace(union=None).text}, union = #dash.union<columns = {columns}, "
-                    f"window = [{left}, {right}]>").removeprefix("full, ")
+            return (
+                f"{self._replace(union=None).text}, union = #dash.union<columns = {columns}, "
+                f"window = [{left}, {right}]>"
+            ).removeprefix("full, ")
         if self.blocks is not None:
             q, kv, bits = self.blocks
-            return (f"{self._replace(blocks=None).text}, blocks = #dash.blocks<q = {q}, kv = {kv}, "
-                    f"bits = dense<{json.dumps(bits)}> : tensor<{len(bits)}x{len(bits[0])}xi1>>").removeprefix("full, ")
+            return (
+                f"{self._replace(blocks=None).text}, blocks = #dash.blocks<q = {q}, kv = {kv}, "
+                f"bits = dense<{json.dumps(bits)}> : tensor<{len(bits)}x{len(bits[0])}xi1>>"
+            ).removeprefix("full, ")
         if self.left < 0 and self.right <= 0:
             return "full" if self.right < 0 else "causal"
         return f"window = [{self.left}, {self.right}]"
@@ -113,7 +147,11 @@ class Mask(NamedTuple):
         if self.union is not None:
             first, end = Mask(*self.union[1:]).columns(rows, q_rows, kv_rows)
             seen = seen & ((columns < self.union.columns) | (first <= columns) & (columns < end))
-        return seen if self.blocks is None else seen & table[columns // self.blocks.kv, rows // self.blocks.q]
+        return (
+            seen
+            if self.blocks is None
+            else seen & table[columns // self.blocks.kv, rows // self.blocks.q]
+        )
 
     def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
         """(the first column that a row sees, that behind its last), of an array of rows; those
@@ -127,13 +165,27 @@ class Mask(NamedTuple):
 FULL, CAUSAL = Mask(), Mask(right=0)
 
 
-def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float | None = None, sink: Any = None) -> tuple[Any, Any]:
+def forward(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    scale: float,
+    mask: Mask,
+    softcap: float | None = None,
+    sink: Any = None,
+) -> tuple[Any, Any]:
     """(o, lse) in float64; the LSE of rows that see nothing is -inf."""
     xp = _library(q)
     where = {"device": q.device} if hasattr(q, "data_ptr") else {}
-    o, lse = (xp.zeros(shape, dtype=xp.float64, **where) for shape in ((*q.shape[:-1], v.shape[-1]), q.shape[:-1]))
+    o, lse = (
+        xp.zeros(shape, dtype=xp.float64, **where)
+        for shape in ((*q.shape[:-1], v.shape[-1]), q.shape[:-1])
+    )
     for batch, of_q, of_kv in _groups(q, k):
-        scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask, softcap)[0]
+        scores = _scores(
+            xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask, softcap
+        )[0]
         highest = _largest(scores)
         if sink is not None:
             of_sink = _float64(sink[of_q])[:, None] + xp.zeros_like(highest)
@@ -150,9 +202,22 @@ def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float 
     return o, lse
 
 
-def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, mask: Mask,
-             corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x, softcap: float | None = None,
-             sink: Any = None, delta: Any = None) -> dict[str, Any]:
+def backward(
+    q: Any,
+    k: Any,
+    v: Any,
+    do: Any,
+    o: Any,
+    lse: Any,
+    *,
+    scale: float,
+    mask: Mask,
+    corrected: bool = True,
+    rounded: Callable[[Any], Any] = lambda x: x,
+    softcap: float | None = None,
+    sink: Any = None,
+    delta: Any = None,
+) -> dict[str, Any]:
     """dq, dk and dv in float64, from the o and the LSE that are given; with a sink dsink,
     [batch, heads], too.
 
@@ -164,11 +229,17 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
     dS where they become factors of products, as kernels round them to the inputs' type.
     """
     xp = _library(q)
-    gradients = {"dq": xp.zeros_like(_float64(q)), "dk": xp.zeros_like(_float64(k)), "dv": xp.zeros_like(_float64(v))}
+    gradients = {
+        "dq": xp.zeros_like(_float64(q)),
+        "dk": xp.zeros_like(_float64(k)),
+        "dv": xp.zeros_like(_float64(v)),
+    }
     if sink is not None:
         gradients["dsink"] = xp.zeros_like(_float64(lse[..., 0]))
     for batch, of_q, of_kv in _groups(q, k):
-        queries, keys, values = (_float64(x) for x in (q[batch, of_q], k[batch, of_kv], v[batch, of_kv]))
+        queries, keys, values = (
+            _float64(x) for x in (q[batch, of_q], k[batch, of_kv], v[batch, of_kv])
+        )
         upstream, logs = (_float64(x[batch, of_q]) for x in (do, lse))
         empty = ~xp.isfinite(logs)
         logs = xp.where(empty, xp.zeros_like(logs), logs)
@@ -176,13 +247,19 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
         p = xp.exp(scores - logs[..., None])
         p = xp.where(empty[..., None], xp.zeros_like(p), p)
         dp = upstream @ values.swapaxes(-1, -2)
-        of_rows = (_float64(o[batch, of_q]) * upstream).sum(-1) if delta is None else _float64(delta[batch, of_q])
+        of_rows = (
+            (_float64(o[batch, of_q]) * upstream).sum(-1)
+            if delta is None
+            else _float64(delta[batch, of_q])
+        )
         if corrected:
             dp = dp - of_rows[..., None]
         ds = rounded(p * slope * dp)
         if sink is not None:
             weights = xp.exp(_float64(sink[of_q])[:, None] - logs)
-            terms = xp.where(empty, xp.zeros_like(of_rows), weights * (of_rows if corrected else abs(of_rows)))
+            terms = xp.where(
+                empty, xp.zeros_like(of_rows), weights * (of_rows if corrected else abs(of_rows))
+            )
             gradients["dsink"][batch, of_q] = -terms.sum(-1)
         gradients["dq"][batch, of_q] = scale * (ds @ keys)
         gradients["dk"][batch, of_kv] = scale * (ds.swapaxes(-1, -2) @ queries).sum(0)
@@ -195,7 +272,11 @@ def visible(q_rows: int, kv_rows: int, mask: Mask) -> int:
     import numpy
 
     table = numpy.array(mask.blocks.bits if mask.blocks else ())
-    return int(mask.sees(numpy.arange(q_rows)[:, None], numpy.arange(kv_rows)[None, :], table, q_rows, kv_rows).sum())
+    return int(
+        mask.sees(
+            numpy.arange(q_rows)[:, None], numpy.arange(kv_rows)[None, :], table, q_rows, kv_rows
+        ).sum()
+    )
 
 
 def relative_error(found: Any, expected: Any, uncorrected: Any) -> float:
@@ -217,7 +298,9 @@ def _groups(q: Any, k: Any) -> Iterator[tuple[int, slice, int]]:
             yield batch, slice(kv_head * group, (kv_head + 1) * group), kv_head
 
 
-def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask, softcap: float | None) -> tuple[Any, Any]:
+def _scores(
+    xp: Any, queries: Any, keys: Any, scale: float, mask: Mask, softcap: float | None
+) -> tuple[Any, Any]:
     """([heads, q_rows, kv_rows], -inf where a row does not see a column; the softcap's slope, 1
     without one)."""
     scores, slope = scale * (queries @ keys.swapaxes(-1, -2)), 1.0
@@ -229,7 +312,9 @@ def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask, softcap:
         where = {"device": scores.device} if hasattr(queries, "data_ptr") else {}
         row, column = xp.arange(q_rows, **where)[:, None], xp.arange(kv_rows, **where)[None, :]
         table = xp.asarray(mask.blocks.bits if mask.blocks else (), **where)
-        scores = xp.where(mask.sees(row, column, table, q_rows, kv_rows), scores, -xp.inf * xp.ones_like(scores))
+        scores = xp.where(
+            mask.sees(row, column, table, q_rows, kv_rows), scores, -xp.inf * xp.ones_like(scores)
+        )
     return scores, slope
 
 

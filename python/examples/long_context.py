@@ -48,7 +48,10 @@ THETA = 500000.0
 def in_chunks(function: Callable[..., Any], rows: int, *tensors: torch.Tensor) -> Any:
     """The function over so many rows at a time, computed again in the backward pass: no product's
     shape depends on all rows."""
-    parts = [checkpoint(function, *some, use_reentrant=False) for some in zip(*(one.split(rows) for one in tensors))]
+    parts = [
+        checkpoint(function, *some, use_reentrant=False)
+        for some in zip(*(one.split(rows) for one in tensors))
+    ]
     if isinstance(parts[0], tuple):
         return tuple(torch.cat(some) for some in zip(*parts))
     return torch.cat(parts)
@@ -60,7 +63,12 @@ class Layer(nn.Module):
     def __init__(self, sizes: argparse.Namespace) -> None:
         super().__init__()
         self.sizes, width = sizes, sizes.heads * sizes.head_dim
-        linear = [(width, (sizes.heads + 2 * sizes.kv_heads) * sizes.head_dim), (width, width), (width, 2 * sizes.inner), (sizes.inner, width)]
+        linear = [
+            (width, (sizes.heads + 2 * sizes.kv_heads) * sizes.head_dim),
+            (width, width),
+            (width, 2 * sizes.inner),
+            (sizes.inner, width),
+        ]
         self.qkv, self.out, self.up, self.down = (nn.Linear(*shape, bias=False) for shape in linear)
         self.norms = nn.Parameter(torch.ones(2, width))
 
@@ -72,7 +80,9 @@ class Layer(nn.Module):
 
     def _before(self, x: torch.Tensor, turn: torch.Tensor) -> tuple[torch.Tensor, ...]:
         heads, kv_heads = self.sizes.heads, self.sizes.kv_heads
-        found = self.qkv(rms_norm(x, x.shape[-1:], self.norms[0].to(x.dtype))).unflatten(-1, (-1, self.sizes.head_dim))
+        found = self.qkv(rms_norm(x, x.shape[-1:], self.norms[0].to(x.dtype))).unflatten(
+            -1, (-1, self.sizes.head_dim)
+        )
         q, k, v = found.split((heads, kv_heads, kv_heads), 1)
         return turned(q, turn), turned(k, turn), v
 
@@ -94,7 +104,11 @@ class Llama(nn.Module):
     def __init__(self, sizes: argparse.Namespace) -> None:
         super().__init__()
         width = sizes.heads * sizes.head_dim
-        self.sizes, self.embedding, self.head = sizes, nn.Embedding(sizes.vocabulary, width), nn.Linear(width, sizes.vocabulary, bias=False)
+        self.sizes, self.embedding, self.head = (
+            sizes,
+            nn.Embedding(sizes.vocabulary, width),
+            nn.Linear(width, sizes.vocabulary, bias=False),
+        )
         self.layers = nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))
         self.kept: list[tuple[torch.Tensor, ...]] = []
 
@@ -103,7 +117,9 @@ class Llama(nn.Module):
         and o of each layer afterwards."""
         self.kept = []
         half = self.sizes.head_dim // 2
-        angles = world.positions()[:, None] * THETA ** (-torch.arange(half, device=tokens.device, dtype=torch.float64) / half)
+        angles = world.positions()[:, None] * THETA ** (
+            -torch.arange(half, device=tokens.device, dtype=torch.float64) / half
+        )
         turn = torch.stack((angles.cos(), angles.sin()), 1).float()
         x = self.embedding(tokens)
         for layer in self.layers:
@@ -116,7 +132,9 @@ class Llama(nn.Module):
         return in_chunks(self._loss, self.sizes.chunk, x, labels)
 
     def _loss(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return cross_entropy(self.head(rms_norm(x, x.shape[-1:])).float(), labels, ignore_index=-100, reduction="sum")[None]
+        return cross_entropy(
+            self.head(rms_norm(x, x.shape[-1:])).float(), labels, ignore_index=-100, reduction="sum"
+        )[None]
 
 
 def made(sizes: argparse.Namespace, device: torch.device) -> Llama:
@@ -138,8 +156,15 @@ def train(sizes: argparse.Namespace, group: Any, device: torch.device) -> None:
     rank, ranks, rows = dist.get_rank(), dist.get_world_size(), sum(sizes.documents)
     model = made(sizes, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=sizes.learning_rate)
-    world = World(group, sizes.documents, heads=sizes.heads, kv_heads=sizes.kv_heads, head_dim=sizes.head_dim, cut=sizes.cut,
-                  forward=sizes.forward)
+    world = World(
+        group,
+        sizes.documents,
+        heads=sizes.heads,
+        kv_heads=sizes.kv_heads,
+        head_dim=sizes.head_dim,
+        cut=sizes.cut,
+        forward=sizes.forward,
+    )
     generator = torch.Generator().manual_seed(1)
     flops = model_flops(sizes, sum(one.numel() for one in model.parameters()))
     for step in range(sizes.steps):
@@ -152,7 +177,9 @@ def train(sizes: argparse.Namespace, group: Any, device: torch.device) -> None:
         (losses.sum() / count).backward()
         seconds = time.perf_counter() - begun if wait(device) is None else 0.0
         loss = sum(of_all(losses.detach(), ranks)) / count
-        hashes = [world.hashes(o.detach(), *(one.grad for one in (q, k, v))) for q, k, v, o in model.kept]
+        hashes = [
+            world.hashes(o.detach(), *(one.grad for one in (q, k, v))) for q, k, v, o in model.kept
+        ]
         model.kept = []
         for weight in model.parameters():
             # FSDP2 has taken the mean over ranks. A factor in the loss would reach attention's
@@ -161,8 +188,17 @@ def train(sizes: argparse.Namespace, group: Any, device: torch.device) -> None:
         optimizer.step()
         optimizer.zero_grad()
         if rank == 0:
-            used = f"{seconds:.3f} s, {100 * flops / seconds / ranks / sizes.peak:.1f} % of {ranks} x {sizes.peak / 1e12:.0f} TFLOP/s" if sizes.peak else ""
-            print(f"step {step}: loss {loss:.6f} ({loss.hex()}); attention {hash_of(hashes)}{'; ' if used else ''}{used}", flush=True)
+            used = (
+                f"{seconds:.3f} s, {100 * flops / seconds / ranks / sizes.peak:.1f} % of {ranks} x"
+                f" {sizes.peak / 1e12:.0f} TFLOP/s"
+                if sizes.peak
+                else ""
+            )
+            print(
+                f"step {step}: loss {loss:.6f} ({loss.hex()}); attention"
+                f" {hash_of(hashes)}{'; ' if used else ''}{used}",
+                flush=True,
+            )
 
 
 def of_all(losses: torch.Tensor, ranks: int) -> list[float]:
@@ -185,7 +221,10 @@ def hash_of(numbers: list[list[int]]) -> str:
 def model_flops(sizes: argparse.Namespace, weights: int) -> float:
     weights -= sizes.vocabulary * sizes.heads * sizes.head_dim  # the embedding is looked up
     pairs = sum(rows * (rows + 1) // 2 for rows in sizes.documents)
-    return 6.0 * weights * sum(sizes.documents) + 12.0 * sizes.layers * sizes.heads * sizes.head_dim * pairs
+    return (
+        6.0 * weights * sum(sizes.documents)
+        + 12.0 * sizes.layers * sizes.heads * sizes.head_dim * pairs
+    )
 
 
 def wait(device: torch.device) -> None:
@@ -195,23 +234,51 @@ def wait(device: torch.device) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=lambda text: [int(one) for one in text.split(",")], default=[131072], help="tokens of each")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--documents",
+        type=lambda text: [int(one) for one in text.split(",")],
+        default=[131072],
+        help="tokens of each",
+    )
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--learning-rate", type=float, default=3e-4)
-    for name, size in (("layers", 8), ("heads", 16), ("kv-heads", 4), ("head-dim", 128), ("inner", 5632), ("vocabulary", 32000)):
+    for name, size in (
+        ("layers", 8),
+        ("heads", 16),
+        ("kv-heads", 4),
+        ("head-dim", 128),
+        ("inner", 5632),
+        ("vocabulary", 32000),
+    ):
         parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--chunk", type=int, default=8192, help="rows that matrix products have")
-    parser.add_argument("--cut", type=int, default=1, help="0: leaves of some hundred rows, for trying")
+    parser.add_argument(
+        "--cut", type=int, default=1, help="0: leaves of some hundred rows, for trying"
+    )
     parser.add_argument("--forward", default="", help="of a World: flash2 or flash3")
-    parser.add_argument("--peak", type=float, default=989e12, help="FLOP/s of a GPU; 0 prints no times")
+    parser.add_argument(
+        "--peak", type=float, default=989e12, help="FLOP/s of a GPU; 0 prints no times"
+    )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     sizes = parser.parse_args(argv)
-    for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29511"), ("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0")):
+    for name, value in (
+        ("MASTER_ADDR", "127.0.0.1"),
+        ("MASTER_PORT", "29511"),
+        ("RANK", "0"),
+        ("WORLD_SIZE", "1"),
+        ("LOCAL_RANK", "0"),
+    ):
         os.environ.setdefault(name, value)
     if sizes.device == "cuda" and not torch.cuda.is_available():
         sys.exit("error: expected a GPU, found none; --device cpu tries small sizes without one")
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if sizes.device == "cuda" else torch.device("cpu")
+    device = (
+        torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        if sizes.device == "cuda"
+        else torch.device("cpu")
+    )
     if device.type == "cuda":
         torch.cuda.set_device(device)
     is_cuda = device.type == "cuda"
@@ -219,8 +286,11 @@ def main(argv: list[str] | None = None) -> None:
     dist.init_process_group("nccl" if is_cuda else "gloo", device_id=device if is_cuda else None)
     ranks, rows = dist.get_world_size(), sum(sizes.documents)
     if dist.get_rank() == 0 and any(rows * rank // ranks % sizes.chunk for rank in range(ranks)):
-        print(f"note: {rows} rows over {ranks} ranks do not cut into chunks of {sizes.chunk}; losses differ from those of other numbers of ranks",
-              file=sys.stderr)
+        print(
+            f"note: {rows} rows over {ranks} ranks do not cut into chunks of {sizes.chunk}; losses"
+            " differ from those of other numbers of ranks",
+            file=sys.stderr,
+        )
     try:
         train(sizes, dist.group.WORLD, device)
     finally:

@@ -30,12 +30,22 @@ polyline.sdpa { fill: none; stroke: #818b98; stroke-width: 2 }
 """
 
 
-def train(attention: str, sizes: argparse.Namespace) -> tuple[list[list[torch.Tensor]], audit.Run, float]:
+def train(
+    attention: str, sizes: argparse.Namespace
+) -> tuple[list[list[torch.Tensor]], audit.Run, float]:
     """All weights after each step, what the audit recorded of the first, and the last loss."""
     torch.manual_seed(0)
-    config = LlamaConfig(vocab_size=8192, hidden_size=sizes.width, intermediate_size=2 * sizes.width, num_hidden_layers=4, head_dim=128,
-                         num_attention_heads=sizes.width // 128, num_key_value_heads=max(1, sizes.width // 512), use_cache=False,
-                         attn_implementation=attention)  # the second: "dash"
+    config = LlamaConfig(
+        vocab_size=8192,
+        hidden_size=sizes.width,
+        intermediate_size=2 * sizes.width,
+        num_hidden_layers=4,
+        head_dim=128,
+        num_attention_heads=sizes.width // 128,
+        num_key_value_heads=max(1, sizes.width // 512),
+        use_cache=False,
+        attn_implementation=attention,
+    )  # the second: "dash"
     model = LlamaForCausalLM(config).to(sizes.device, torch.bfloat16).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 
@@ -75,7 +85,10 @@ def draw(shares: dict[str, list[float]]) -> str:
         picture.path([(left, y), (right, y)], "grid" if i else "axis")
         picture.text(left - 6, y + 4, f"{most * i / 4:.1f} %", "mute end")
     for name, line in shares.items():
-        places = [(left + (right - left) * (i + 1) / len(line), bottom - (bottom - top) * share / most) for i, share in enumerate(line)]
+        places = [
+            (left + (right - left) * (i + 1) / len(line), bottom - (bottom - top) * share / most)
+            for i, share in enumerate(line)
+        ]
         picture.path([(left, bottom), *places], name)
         picture.text(right + 6, places[-1][1] + 4, name)
     picture.text((left + right) / 2, bottom + 32, f"{len(line)} steps", "mute middle")
@@ -83,7 +96,9 @@ def draw(shares: dict[str, list[float]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rows", type=int, default=4096, help="tokens of a sequence")
     parser.add_argument("--width", type=int, default=1024)
@@ -92,18 +107,30 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     reason = refusal(arguments.device)
     if reason is not None:
-        print(f"error: {reason}; 'python3 -m dash_attn.doctor' says what this machine can run, and what is missing", file=sys.stderr)
+        print(
+            f"error: {reason}; 'python3 -m dash_attn.doctor' says what this machine can run, and"
+            " what is missing",
+            file=sys.stderr,
+        )
         return 2
     shares: dict[str, list[float]] = {}
     for attention in ("sdpa", "dash"):
         begun = time.perf_counter()
-        (first, recorded, loss), (second, again, _) = (train(attention, arguments) for _ in range(2))
+        (first, recorded, loss), (second, again, _) = (
+            train(attention, arguments) for _ in range(2)
+        )
         total = sum(one.numel() for one in first[0])
         differing = [count(one, other) for one, other in zip(first, second, strict=True)]
         shares[attention] = [100 * number / total for number in differing]
-        print(f"{attention}: loss {loss:.4f}; {differing[-1]} of {total} weights differ between two runs of {arguments.steps} steps, "
-              f"{time.perf_counter() - begun:.0f} s")
-        print(f"      the audit of the first step: {audit.compare(recorded, again) or 'both runs are equal'}", flush=True)
+        print(
+            f"{attention}: loss {loss:.4f}; {differing[-1]} of {total} weights differ between two"
+            f" runs of {arguments.steps} steps, {time.perf_counter() - begun:.0f} s"
+        )
+        print(
+            "      the audit of the first step:"
+            f" {audit.compare(recorded, again) or 'both runs are equal'}",
+            flush=True,
+        )
         del first, second
     if arguments.svg:
         arguments.svg.write_text(draw(shares), encoding="utf-8")

@@ -22,25 +22,53 @@ from dash_attn import DriverError, Kernel
 TMP = Path(sys.argv[1])
 GOOD = os.environ["DASH_PTXAS"]
 EXPECTED = "; expected that of CUDA 12.4, 12.6 or newer"
-INSTEAD = "; the driver assembles in its place, in every process, unless the variable DASH_PTXAS names another one"
-SERIALIZED = ("ptxas info    : (C7516) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ill formed pipeline stage "
-              "in the function 'attention_bwd_main'")
-INJECTED = ("ptxas info    : (C7517) warpgroup.wait is injected in around line 1939 by compiler to allow use of registers defined by GMMA in "
-            "function 'attention_bwd_main'")
-SHORT = ("ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources "
-         "for the wgmma pipeline in the function 'attention_bwd_main'")
+INSTEAD = (
+    "; the driver assembles in its place, in every process, unless the variable DASH_PTXAS names"
+    " another one"
+)
+SERIALIZED = (
+    "ptxas info    : (C7516) Potential Performance Loss: wgmma.mma_async instructions are"
+    " serialized due to ill formed pipeline stage in the function 'attention_bwd_main'"
+)
+INJECTED = (
+    "ptxas info    : (C7517) warpgroup.wait is injected in around line 1939 by compiler to allow"
+    " use of registers defined by GMMA in function 'attention_bwd_main'"
+)
+SHORT = (
+    "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are"
+    " serialized due to insufficient register resources for the wgmma pipeline in the function"
+    " 'attention_bwd_main'"
+)
 TOO_NEW = "ptxas kernel.ptx, line 5; fatal   : Unsupported .version 8.3; current version is '8.2'"
-MANIFEST, OTHER = write(TMP / "kernel"), write(TMP / "other", lambda raw: raw["entries"][3]["parameters"].pop(0))
+MANIFEST, OTHER = (
+    write(TMP / "kernel"),
+    write(TMP / "other", lambda raw: raw["entries"][3]["parameters"].pop(0)),
+)
 
 
 def not_good_enough() -> None:
     """Its code is not used; it is asked once, and said so once, whatever kernels follow."""
     for folder, version, said, status, what in (
-            ("serializes", "12.3.107", SERIALIZED, 0, f"lets products wait for each other: {SERIALIZED}"),
-            ("injects", "12.5.82", f"{SHORT}\n{INJECTED}", 0, f"lets products wait for each other: {SHORT}"),
-            ("only-injects", "12.5.82", INJECTED, 0, f"lets products wait for each other: {INJECTED}"),
-            ("too-old", "12.2.140", TOO_NEW, 255, f"refuses the PTX: {TOO_NEW}")):
-        os.environ["DASH_PTXAS"] = bad = assembler(folder, version=version, said=said, status=status)
+        (
+            "serializes",
+            "12.3.107",
+            SERIALIZED,
+            0,
+            f"lets products wait for each other: {SERIALIZED}",
+        ),
+        (
+            "injects",
+            "12.5.82",
+            f"{SHORT}\n{INJECTED}",
+            0,
+            f"lets products wait for each other: {SHORT}",
+        ),
+        ("only-injects", "12.5.82", INJECTED, 0, f"lets products wait for each other: {INJECTED}"),
+        ("too-old", "12.2.140", TOO_NEW, 255, f"refuses the PTX: {TOO_NEW}"),
+    ):
+        os.environ["DASH_PTXAS"] = bad = assembler(
+            folder, version=version, said=said, status=status
+        )
         calls, warned = first_call(TMP / folder, MANIFEST, OTHER)
         assert calls == [PTXAS, PTX, PTX] and not files(TMP / folder), calls
         assert warned == [f"'{bad}' (CUDA {version}) {what}{EXPECTED}{INSTEAD}"], warned
@@ -48,11 +76,22 @@ def not_good_enough() -> None:
     nothing = Path(assembler("writes-nothing"))
     nothing.write_text("#!/bin/sh\necho a version\n", encoding="utf-8")
     os.environ["DASH_PTXAS"] = str(nothing)
-    assert first_call(TMP / "nothing", MANIFEST) == ([PTX], [f"'{nothing}' (whose version is not known) succeeds, and writes nothing{INSTEAD}"])
-    for none, why in (("/bin/false", "its status is 1"), ("/nowhere/ptxas", "No such file or directory")):
+    assert first_call(TMP / "nothing", MANIFEST) == (
+        [PTX],
+        [f"'{nothing}' (whose version is not known) succeeds, and writes nothing{INSTEAD}"],
+    )
+    for none, why in (
+        ("/bin/false", "its status is 1"),
+        ("/nowhere/ptxas", "No such file or directory"),
+    ):
         os.environ["DASH_PTXAS"] = none
         calls, (said,) = first_call(TMP / "none", MANIFEST)
-        assert calls == [PTX] and said.startswith(f"cannot ask '{none}' for its version: ") and why in said and said.endswith(INSTEAD), said
+        assert (
+            calls == [PTX]
+            and said.startswith(f"cannot ask '{none}' for its version: ")
+            and why in said
+            and said.endswith(INSTEAD)
+        ), said
     os.environ["DASH_PTXAS"] = GOOD
 
 
@@ -69,7 +108,12 @@ def the_first_that_is_good() -> None:
 
 def kept_for_one_assembler() -> None:
     cache = TMP / "versions"
-    for version, expected in (("13.0.88", ASSEMBLED), ("13.1.3", ASSEMBLED), ("13.0.88", [CUBIN]), ("13.1.3", [CUBIN])):
+    for version, expected in (
+        ("13.0.88", ASSEMBLED),
+        ("13.1.3", ASSEMBLED),
+        ("13.0.88", [CUBIN]),
+        ("13.1.3", [CUBIN]),
+    ):
         os.environ["DASH_PTXAS"] = assembler("another", version=version)
         assert first_call(cache, MANIFEST) == (expected, []), version
     assert len(files(cache)) == 2
@@ -97,8 +141,12 @@ def loaded_for_one_assembler() -> None:
     for name, expected in (("one", [CUBIN]), ("two", [CUBIN]), ("one", [])):
         manifest, code = write(TMP / name), b"cubin of " + ptx + f"// {name}".encode()
         raw = json.loads(manifest.read_text(encoding="utf-8"))
-        raw["cubin"] = {"file": "kernel.cubin", "sha256": hashlib.sha256(code).hexdigest(), "ptx_sha256": raw["ptx"]["sha256"],
-                        "target": raw["ptx"]["target"]}
+        raw["cubin"] = {
+            "file": "kernel.cubin",
+            "sha256": hashlib.sha256(code).hexdigest(),
+            "ptx_sha256": raw["ptx"]["sha256"],
+            "target": raw["ptx"]["target"],
+        }
         manifest.with_suffix(".cubin").write_bytes(code)
         manifest.write_text(json.dumps(raw), encoding="utf-8")
         assert load(manifest) == expected, name
@@ -108,12 +156,29 @@ def loaded_for_one_assembler() -> None:
 def of_the_driver() -> None:
     """The driver's own assembler may be no better, and a driver too old."""
     found = first_call("off", MANIFEST, OTHER, version=12030, assembler_said=SERIALIZED)
-    assert found == ([PTX, PTX], [f"the driver's assembler (CUDA 12.3) lets products wait for each other: {SERIALIZED}{EXPECTED}, or a ptxas that "
-                                  "DASH_PTXAS names"]), found
-    said = refused(lambda: first_call("off", MANIFEST, fail="cuModuleLoadDataEx:222", version=11080), DriverError)
-    assert said == ("assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): unknown error; PTX 8.0 needs a driver of "
-                    "CUDA 12.0 or newer, found one of CUDA 11.8\nptxas fatal: a log"), said
+    assert found == (
+        [PTX, PTX],
+        [
+            "the driver's assembler (CUDA 12.3) lets products wait for each other:"
+            f" {SERIALIZED}{EXPECTED}, or a ptxas that DASH_PTXAS names"
+        ],
+    ), found
+    said = refused(
+        lambda: first_call("off", MANIFEST, fail="cuModuleLoadDataEx:222", version=11080),
+        DriverError,
+    )
+    assert (
+        said == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222):"
+        " unknown error; PTX 8.0 needs a driver of CUDA 12.0 or newer, found one of CUDA"
+        " 11.8\nptxas fatal: a log"
+    ), said
 
 
-for test in (not_good_enough, the_first_that_is_good, kept_for_one_assembler, loaded_for_one_assembler, of_the_driver):
+for test in (
+    not_good_enough,
+    the_first_that_is_good,
+    kept_for_one_assembler,
+    loaded_for_one_assembler,
+    of_the_driver,
+):
     test()

@@ -27,19 +27,37 @@ def at_once(base: Path, cache: Path) -> list[set[str]]:
     logs = [cache.with_name(f"{cache.name}-{i}.calls") for i in range(PROCESSES)]
     for log in logs:
         log.unlink(missing_ok=True)
-    started = [subprocess.Popen([BUILD / "bin/capi-launch", BUILD / "lib/libcapi-stub-driver.so", base, "run"], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env=os.environ | {"DASH_STUB_LOG": str(log), "DASH_CACHE": str(cache)}) for log in logs]
+    started = [
+        subprocess.Popen(
+            [BUILD / "bin/capi-launch", BUILD / "lib/libcapi-stub-driver.so", base, "run"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"DASH_STUB_LOG": str(log), "DASH_CACHE": str(cache)},
+        )
+        for log in logs
+    ]
     for process in started:  # they wait for a problem
         process.stdin.write(text)
         process.stdin.close()
         process.stdin = None
     for process in started:
         out, errors = process.communicate(timeout=120)
-        assert process.returncode == 0 and out.splitlines()[-1] == "run: DASH_SUCCESS" and not errors, (process, out, errors)
-    words = [[line.split() for line in log.read_text(encoding="utf-8").splitlines()] for log in logs]
-    return [{f"{call[0]} {call[-1]}" if call[0] == "load" else call[0] for call in calls if call[0] in ("assemble", "load")}
-            for calls in words]
+        assert (
+            process.returncode == 0 and out.splitlines()[-1] == "run: DASH_SUCCESS" and not errors
+        ), (process, out, errors)
+    words = [
+        [line.split() for line in log.read_text(encoding="utf-8").splitlines()] for log in logs
+    ]
+    return [
+        {
+            f"{call[0]} {call[-1]}" if call[0] == "load" else call[0]
+            for call in calls
+            if call[0] in ("assemble", "load")
+        }
+        for calls in words
+    ]
 
 
 with tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp") as tools:
@@ -48,7 +66,9 @@ with tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp") as tools:
     for number in range(ROUNDS):
         folder = TMP / f"cache-{number}"
         first = at_once(kernel, folder)
-        assert any("assemble" in did for did in first) and all("load cubin" in did for did in first), first
+        assert any("assemble" in did for did in first) and all(
+            "load cubin" in did for did in first
+        ), first
         kept = [path.name for path in folder.iterdir()]
         assert len(kept) == 1 and kept[0].endswith(".cubin"), kept
         again = at_once(kernel, folder)

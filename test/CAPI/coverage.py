@@ -35,16 +35,43 @@ func.func @attention_bwd(%q: memref<{q}, strided<[?, ?, ?, 1], offset: ?>>, %k: 
 def is_compiled(problem: dict[str, Any]) -> bool:
     """Whether a program of these sizes becomes kernels; sizes that are not stated come with each
     launch."""
-    size = {name: problem.get(name, "?") for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")}
-    element, dim, dim_v = problem.get("element", "bf16"), problem.get("head_dim", 64), problem.get("head_dim_v", problem.get("head_dim", 64))
-    of_q, of_k = (f"{size['batch']}x{size[heads]}x{size[rows]}" for heads, rows in (("heads", "q_rows"), ("kv_heads", "kv_rows")))
+    size = {
+        name: problem.get(name, "?") for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
+    }
+    element, dim, dim_v = (
+        problem.get("element", "bf16"),
+        problem.get("head_dim", 64),
+        problem.get("head_dim_v", problem.get("head_dim", 64)),
+    )
+    of_q, of_k = (
+        f"{size['batch']}x{size[heads]}x{size[rows]}"
+        for heads, rows in (("heads", "q_rows"), ("kv_heads", "kv_rows"))
+    )
     left, right = problem.get("window", (-1, 0))
     softcap = f" softcap({problem['softcap']})" if "softcap" in problem else ""
-    text = PROGRAM.format(q=f"{of_q}x{dim}x{element}", k=f"{of_k}x{dim}x{element}", v=f"{of_k}x{dim_v}x{element}", o=f"{of_q}x{dim_v}x{element}",
-                          lse=of_q, left=left, right=right, level=problem.get("level", "run"), softcap=softcap)
+    text = PROGRAM.format(
+        q=f"{of_q}x{dim}x{element}",
+        k=f"{of_k}x{dim}x{element}",
+        v=f"{of_k}x{dim_v}x{element}",
+        o=f"{of_q}x{dim_v}x{element}",
+        lse=of_q,
+        left=left,
+        right=right,
+        level=problem.get("level", "run"),
+        softcap=softcap,
+    )
     # An order of so many rows takes minutes to prove; the pass that refuses sizes comes first.
     if size != dict.fromkeys(size, "?"):
-        return subprocess.run(["dash-opt", "--dash-check-sizes", "-o", "/dev/null"], input=text, capture_output=True, text=True, check=False).returncode == 0
+        return (
+            subprocess.run(
+                ["dash-opt", "--dash-check-sizes", "-o", "/dev/null"],
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+            ).returncode
+            == 0
+        )
     try:
         compile_program(text, "kind=ascending")
     except CompileError:
@@ -54,20 +81,45 @@ def is_compiled(problem: dict[str, Any]) -> bool:
 
 def is_one_launch(problem: dict[str, Any], answer: Coverage | str) -> bool:
     """Slices are other problems, as their sizes say."""
-    return isinstance(answer, Coverage) and answer.batch >= problem.get("batch", 0) and answer.kv_heads >= problem.get("kv_heads", 0)
+    return (
+        isinstance(answer, Coverage)
+        and answer.batch >= problem.get("batch", 0)
+        and answer.kv_heads >= problem.get("kv_heads", 0)
+    )
 
 
 def compiler() -> None:
     most = limits()
-    assert (most.rows, most.sequences, most.head_dim_multiple, most.head_dim) == (2**21, 65535, 8, 128), most
+    assert (most.rows, most.sequences, most.head_dim_multiple, most.head_dim) == (
+        2**21,
+        65535,
+        8,
+        128,
+    ), most
     problems: list[dict[str, Any]] = [
-        *({"head_dim": dim} for dim in (32, 64, 80, 96, 128, 192, 256)), {"head_dim": 192, "head_dim_v": 128}, {"head_dim": 128, "head_dim_v": 64},
-        *({"element": element} for element in ("bf16", "f16", "f32", "f64")), *({"level": level} for level in ("run", "batch", "machine", "world", "best")),
-        *({"window": window} for window in ((-1, -1), (0, 0), (2**31 - 1, 5), (2**31, 0), (-2, 0), (0, -2))), *({"softcap": cap} for cap in (30.0, -1.0)),
+        *({"head_dim": dim} for dim in (32, 64, 80, 96, 128, 192, 256)),
+        {"head_dim": 192, "head_dim_v": 128},
+        {"head_dim": 128, "head_dim_v": 64},
+        *({"element": element} for element in ("bf16", "f16", "f32", "f64")),
+        *({"level": level} for level in ("run", "batch", "machine", "world", "best")),
+        *(
+            {"window": window}
+            for window in ((-1, -1), (0, 0), (2**31 - 1, 5), (2**31, 0), (-2, 0), (0, -2))
+        ),
+        *({"softcap": cap} for cap in (30.0, -1.0)),
         *({name: size} for name in ("batch", "heads", "kv_heads") for size in (1, 65535, 65536)),
-        *({name: size} for name in ("q_rows", "kv_rows") for size in (1, most.rows, most.rows + 1)), {"heads": 4, "kv_heads": 2}, {"heads": 4, "kv_heads": 3}]
+        *({name: size} for name in ("q_rows", "kv_rows") for size in (1, most.rows, most.rows + 1)),
+        {"heads": 4, "kv_heads": 2},
+        {"heads": 4, "kv_heads": 3},
+    ]
     for problem in problems:
-        one = {"heads": 1, "kv_heads": 1} if "batch" in problem else {"kv_heads": 1} if "heads" in problem else {}
+        one = (
+            {"heads": 1, "kv_heads": 1}
+            if "batch" in problem
+            else {"kv_heads": 1}
+            if "heads" in problem
+            else {}
+        )
         answer = ask(**one | problem)
         assert is_compiled(problem) == is_one_launch(problem, answer), (problem, answer)
 
@@ -75,9 +127,17 @@ def compiler() -> None:
 def planner() -> None:
     """What no order counts is cut into slices that one does."""
     wanted = Wanted(64, "bf16", FULL)
-    for sizes, is_whole in (((65535, 1, 1, 1, 1), True), ((65536, 1, 1, 1, 1), False), ((16384, 512, 512, 1, 1), True), ((16384, 513, 513, 1, 1), False)):
+    for sizes, is_whole in (
+        ((65535, 1, 1, 1, 1), True),
+        ((65536, 1, 1, 1, 1), False),
+        ((16384, 512, 512, 1, 1), True),
+        ((16384, 513, 513, 1, 1), False),
+    ):
         answer = ask(**dict(zip(("batch", "heads", "kv_heads", "q_rows", "kv_rows"), sizes)))
-        assert isinstance(answer, Coverage) and ((answer.batch, answer.kv_heads) == (sizes[0], sizes[2])) == is_whole, (sizes, answer)
+        assert (
+            isinstance(answer, Coverage)
+            and ((answer.batch, answer.kv_heads) == (sizes[0], sizes[2])) == is_whole
+        ), (sizes, answer)
         if is_whole and sizes[1] > 1:
             continue  # takes a while, and some memory
         try:

@@ -35,11 +35,19 @@ def least(call: Callable[[int], None]) -> float:
 
 
 manifest = write(TMP)
-printed = subprocess.run([BUILD / "bin/capi-launch", STUB, manifest.with_suffix(""), "bench"], capture_output=True, text=True, check=True)
+printed = subprocess.run(
+    [BUILD / "bin/capi-launch", STUB, manifest.with_suffix(""), "bench"],
+    capture_output=True,
+    text=True,
+    check=True,
+)
 of_c = float(re.search(r"([\d.]+) us a run", printed.stdout)[1])
 driver = Driver(STUB)
 kernel = Kernel.load(manifest, driver)
-given = [tensors(), {name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()}]
+given = [
+    tensors(),
+    {name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()},
+]
 # CHECK:      dashPlanRun, new addresses each time: {{[0-2]\.[0-9]+}} us
 print(f"dashPlanRun, new addresses each time: {of_c:.2f} us")
 with driver.on(0):  # as it is where anything ran before
@@ -47,4 +55,7 @@ with driver.on(0):  # as it is where anything ran before
     # CHECK-NEXT: Launch.run, which was bound: {{[0-9.]+}} us
     print(f"Launch.run, which was bound: {least(lambda _: launch.run()):.1f} us")
     # CHECK-NEXT: Kernel.backward, new addresses each time: {{[0-9.]+}} us
-    print(f"Kernel.backward, new addresses each time: {least(lambda number: kernel.backward(**given[number % 2])):.1f} us")
+    print(
+        "Kernel.backward, new addresses each time:"
+        f" {least(lambda number: kernel.backward(**given[number % 2])):.1f} us"
+    )

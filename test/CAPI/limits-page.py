@@ -24,13 +24,24 @@ COVERED = "lib/Pipeline"  # where the compiler says what kernels cover
 
 def stated(one: Coverage) -> str:
     """The table between the marks, from the library's answer."""
-    rows = (("head dims of q and k, and of v", f"multiples of {one.head_dim_multiple} up to {one.head_dim}"),
-            ("rows of q and of k, over all sequences of a list", one.rows),
-            ("sequences of a launch", one.sequences), ("heads of a launch", one.kv_heads),
-            ("address of q, k, v, do and o", f"a multiple of {one.alignment} bytes"),
-            ("strides of q, k, v, do and o, but the innermost", f"multiples of {one.stride_multiple} elements"),
-            ("GPU", f"compute capability {one.capability // 10}.{one.capability % 10}"))
-    return "\n".join(["| what | limit |", "|---|---|", *(f"| {what} | {limit} |" for what, limit in rows)])
+    rows = (
+        (
+            "head dims of q and k, and of v",
+            f"multiples of {one.head_dim_multiple} up to {one.head_dim}",
+        ),
+        ("rows of q and of k, over all sequences of a list", one.rows),
+        ("sequences of a launch", one.sequences),
+        ("heads of a launch", one.kv_heads),
+        ("address of q, k, v, do and o", f"a multiple of {one.alignment} bytes"),
+        (
+            "strides of q, k, v, do and o, but the innermost",
+            f"multiples of {one.stride_multiple} elements",
+        ),
+        ("GPU", f"compute capability {one.capability // 10}.{one.capability % 10}"),
+    )
+    return "\n".join(
+        ["| what | limit |", "|---|---|", *(f"| {what} | {limit} |" for what, limit in rows)]
+    )
 
 
 def said_by(root: Path, test: str) -> str:
@@ -51,18 +62,32 @@ def main() -> int:
     root, page = arguments.root, arguments.page or arguments.root / "dialects/dash/docs/limits.md"
     page = page.read_text(encoding="utf-8")
     wrong = []
-    expected, found = stated(limits()), page.partition("<!-- coverage -->")[2].partition("<!-- end coverage -->")[0].strip()
+    expected, found = (
+        stated(limits()),
+        page.partition("<!-- coverage -->")[2].partition("<!-- end coverage -->")[0].strip(),
+    )
     if found != expected:
         wrong.append(f"expected what the library covers,\n{expected}\nfound\n{found}")
     rows = re.findall(r'^\| ([^|]+) \| "([^|]+)" \| `([^`|]+)` \|$', page, re.M)
     for what, message, test in rows:
         if message not in said_by(root, test):
-            wrong.append(f"expected test/{test} to give the message of '{what}', found no \"{message}\"")
+            wrong.append(
+                f"expected test/{test} to give the message of '{what}', found no \"{message}\""
+            )
     for path in sorted((root / COVERED).glob("*.cpp")):
         for literal in LITERALS.findall(path.read_text(encoding="utf-8")):
-            if not any(message.startswith(literal.rstrip()) or literal.startswith(message) for _, message, _ in rows):
-                wrong.append(f"expected a row for {path.name}'s message, found none for \"{literal}\"")
-    print("\n".join(wrong) if wrong else f"{len(rows)} limits, each with a test that gives its message")
+            if not any(
+                message.startswith(literal.rstrip()) or literal.startswith(message)
+                for _, message, _ in rows
+            ):
+                wrong.append(
+                    f'expected a row for {path.name}\'s message, found none for "{literal}"'
+                )
+    print(
+        "\n".join(wrong)
+        if wrong
+        else f"{len(rows)} limits, each with a test that gives its message"
+    )
     return len(wrong)
 
 

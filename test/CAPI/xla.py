@@ -35,7 +35,13 @@ INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, INTERNAL = 3, 8, 9, 12, 13
 
 driver = StubDriver()
 kernel, planned = Kernel.compile(PROGRAM, OPTIONS, driver=driver), Kernel.compile(PROGRAM, OPTIONS)
-GIVEN = {"program": PROGRAM, "options": OPTIONS, "certificate": kernel.certificate, "layout": "bhsd", "scale": 0.25}
+GIVEN = {
+    "program": PROGRAM,
+    "options": OPTIONS,
+    "certificate": kernel.certificate,
+    "layout": "bhsd",
+    "scale": 0.25,
+}
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
@@ -50,13 +56,26 @@ def size_of(given: dict[str, Any]) -> int:
     return aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT
 
 
-def buffers(given: dict[str, Any], memory: tuple[str, tuple[int, ...], int] | None = None) -> tuple[list[Any], list[Any]]:
+def buffers(
+    given: dict[str, Any], memory: tuple[str, tuple[int, ...], int] | None = None
+) -> tuple[list[Any], list[Any]]:
     """Memory as XLA may give it: at a multiple of 128 bytes."""
     found = {name: (tensor.dtype, tensor.shape, tensor.pointer) for name, tensor in given.items()}
-    return [found[name] for name in READS], [*(found[name] for name in WRITES), memory or ("u8", (size_of(given),), MEMORY + 128)]
+    return [found[name] for name in READS], [
+        *(found[name] for name in WRITES),
+        memory or ("u8", (size_of(given),), MEMORY + 128),
+    ]
 
 
-def call(host: Host, stage: int, given: dict[str, Any] | None = None, *, memory: Any = None, without: str = "", **changed: Any) -> Any:
+def call(
+    host: Host,
+    stage: int,
+    given: dict[str, Any] | None = None,
+    *,
+    memory: Any = None,
+    without: str = "",
+    **changed: Any,
+) -> Any:
     attributes = {name: value for name, value in (GIVEN | changed).items() if name != without}
     return host.call(HANDLER, stage, *(buffers(given, memory) if given else ([], [])), attributes)
 
@@ -74,7 +93,11 @@ def stages() -> None:
     """Compiles where it is instantiated, loads where it is initialized, and then enqueues, wherever
     XLA captures it."""
     host, given = Host(stream=7), tensors(kv_heads=2, q_rows=200, kv_rows=200)
-    assert host.metadata(HANDLER) == (0, 5, 1) and Host(minor=4).metadata(HANDLER) == (0, 4, 1) == Host(minor=4).metadata(HANDLER)
+    assert host.metadata(HANDLER) == (0, 5, 1) and Host(minor=4).metadata(HANDLER) == (
+        0,
+        4,
+        1,
+    ) == Host(minor=4).metadata(HANDLER)
     assert Host(minor=9).metadata(HANDLER) == (0, 5, 1)
     assert call(host, INSTANTIATE) is None and not driver.calls()
     for stage in (PREPARE, INITIALIZE):
@@ -91,33 +114,58 @@ def stages() -> None:
 def same_as_kernel() -> None:
     """What Kernel.backward launches for these tensors, in memory that begins and ends where XLA's
     does."""
-    for given, layout in ((tensors(kv_heads=2, q_rows=200, kv_rows=200), "bhsd"), (tensors(batch=3, kv_heads=1), "bshd")):
-        as_given = {name: replace(tensor, shape=tensor.transposed(1, 2).shape) if layout == "bshd" and name != "lse" else tensor
-                    for name, tensor in given.items()}
+    for given, layout in (
+        (tensors(kv_heads=2, q_rows=200, kv_rows=200), "bhsd"),
+        (tensors(batch=3, kv_heads=1), "bshd"),
+    ):
+        as_given = {
+            name: (
+                replace(tensor, shape=tensor.transposed(1, 2).shape)
+                if layout == "bshd" and name != "lse"
+                else tensor
+            )
+            for name, tensor in given.items()
+        }
         if layout == "bshd":
-            as_given = {name: replace(tensor, strides=contiguous(tensor.shape)) for name, tensor in as_given.items()}
+            as_given = {
+                name: replace(tensor, strides=contiguous(tensor.shape))
+                for name, tensor in as_given.items()
+            }
         driver.calls()
         size = size_of(given)
-        assert call(Host(), EXECUTE, as_given, memory=("u8", (size,), MEMORY + 128), layout=layout) is None
+        assert (
+            call(Host(), EXECUTE, as_given, memory=("u8", (size,), MEMORY + 128), layout=layout)
+            is None
+        )
         ours = driver.launches()
         kernel.backward(**as_given, scale=0.25, layout=layout)
-        theirs = driver.launches()[-len(ours):]
-        assert [(one.name, one.grid, one.overlaps, one.is_cooperative) for one in ours] == \
-            [(one.name, one.grid, one.overlaps, one.is_cooperative) for one in theirs]
+        theirs = driver.launches()[-len(ours) :]
+        assert [(one.name, one.grid, one.overlaps, one.is_cooperative) for one in ours] == [
+            (one.name, one.grid, one.overlaps, one.is_cooperative) for one in theirs
+        ]
         for one, other in zip(values(ours), values(theirs), strict=True):
-            assert {name: value for name, value in one.items() if not is_workspace(name)} == \
-                {name: value for name, value in other.items() if not is_workspace(name)}
-        begins = {name: value for one in values(ours) for name, value in one.items() if is_workspace(name)}
+            assert {name: value for name, value in one.items() if not is_workspace(name)} == {
+                name: value for name, value in other.items() if not is_workspace(name)
+            }
+        begins = {
+            name: value for one in values(ours) for name, value in one.items() if is_workspace(name)
+        }
         assert all(MEMORY + 256 <= value < MEMORY + 128 + size for value in begins.values())
 
 
 def other_device() -> None:
     """Another device loads the code for itself, and takes its own memory only."""
     given = tensors()
-    there = {name: replace(tensor, pointer=tensor.pointer + OTHER_DEVICE) for name, tensor in given.items()}
+    there = {
+        name: replace(tensor, pointer=tensor.pointer + OTHER_DEVICE)
+        for name, tensor in given.items()
+    }
     memory = ("u8", (size_of(given),), MEMORY + OTHER_DEVICE)
     code, message = call(Host(device=1), EXECUTE, given, memory=memory)
-    assert (code, message) == (INVALID, "dash: q: expected memory of device 1, found memory of device 0"), message
+    assert (code, message) == (
+        INVALID,
+        "dash: q: expected memory of device 1, found memory of device 0",
+    ), message
     assert call(Host(device=1), EXECUTE, there, memory=memory) is None
 
 
@@ -129,7 +177,11 @@ def tables() -> None:
     manifest, ptx, table = texts_of(ordered.wanted)
     assert ordered.wanted.sizes == (2, 32, 8, 2048, 2048) and len(table) > 100_000, ordered
     program, options, _ = program_of(for_any_sizes(ordered.wanted))
-    promised = {"program": program, "options": options, "certificate": json.loads(manifest)["certificate"]}
+    promised = {
+        "program": program,
+        "options": options,
+        "certificate": json.loads(manifest)["certificate"],
+    }
     given = tensors(**sizes)
     made = Kernel(maker_of((manifest, ptx, table)))
     plan = Plan(made._make_kernel(Handle()), 0, sizes, {}, True)
@@ -138,11 +190,15 @@ def tables() -> None:
     order = ("u8", (len(table),), (1 << 51) + 128)
 
     def ask(stage: int, *more: Any, memory: Any = results[3], **changed: Any) -> Any:
-        return host.call(HANDLER, stage, [*operands, *more], [*results[:3], memory], GIVEN | promised | changed)
+        return host.call(
+            HANDLER, stage, [*operands, *more], [*results[:3], memory], GIVEN | promised | changed
+        )
 
     driver.calls()
     assert host.call(HANDLER, INSTANTIATE, [], [], GIVEN | promised) is None and not driver.calls()
-    assert ask(INITIALIZE, order) is None and [one[0] for one in driver.calls() if one[0] != "allow"] == ["retain", "load"]
+    assert ask(INITIALIZE, order) is None and [
+        one[0] for one in driver.calls() if one[0] != "allow"
+    ] == ["retain", "load"]
     for stream in (7, 0xCA):  # the other one is being captured
         host.stream = stream
         assert ask(EXECUTE, order) is None
@@ -154,17 +210,44 @@ def tables() -> None:
     assert main.values(entries[main.name])["workspace.order"] == order[2]
     words = plan.order_bytes
     for found, said in (
-            (ask(EXECUTE), (INVALID, "expected 7 operands and 4 results, found 6 and 4")),
-            (ask(EXECUTE, ("f32", (len(table),), order[2])), (INVALID, "the last operand: expected bytes, as u8 of one dimension, found XLA's type 11 "
-                                                              "of 1")),
-            (ask(EXECUTE, ("u8", (len(table) - 1,), order[2])), (INVALID, f"order: expected {words} bytes, found {words - 1}")),
-            (ask(EXECUTE, ("u8", (len(table),), order[2] + 8)), (INVALID, "order: expected an address that is a multiple of 16 bytes, found "
-                                                                 f"{order[2] + 8:#x}")),
-            (ask(EXECUTE, order, memory=("u8", (1024,), MEMORY)), (INVALID, f"the last result: expected {plan.workspace_bytes + ALIGNMENT} bytes, "
-                                                                   "found 1024"))):
+        (ask(EXECUTE), (INVALID, "expected 7 operands and 4 results, found 6 and 4")),
+        (
+            ask(EXECUTE, ("f32", (len(table),), order[2])),
+            (
+                INVALID,
+                (
+                    "the last operand: expected bytes, as u8 of one dimension, found XLA's type 11 "
+                    "of 1"
+                ),
+            ),
+        ),
+        (
+            ask(EXECUTE, ("u8", (len(table) - 1,), order[2])),
+            (INVALID, f"order: expected {words} bytes, found {words - 1}"),
+        ),
+        (
+            ask(EXECUTE, ("u8", (len(table),), order[2] + 8)),
+            (
+                INVALID,
+                (
+                    "order: expected an address that is a multiple of 16 bytes, found "
+                    f"{order[2] + 8:#x}"
+                ),
+            ),
+        ),
+        (
+            ask(EXECUTE, order, memory=("u8", (1024,), MEMORY)),
+            (
+                INVALID,
+                f"the last result: expected {plan.workspace_bytes + ALIGNMENT} bytes, found 1024",
+            ),
+        ),
+    ):
         assert found == (said[0], f"dash: {said[1]}"), (said, found)
     code, message = ask(INITIALIZE, order, certificate=GIVEN["certificate"])
-    assert code == PRECONDITION and message.startswith(f"dash: certificate: expected {promised['certificate']}, which dash "), message
+    assert code == PRECONDITION and message.startswith(
+        f"dash: certificate: expected {promised['certificate']}, which dash "
+    ), message
     assert not driver.launches()
 
 
@@ -172,11 +255,26 @@ def sinks() -> None:
     """A sink is an operand behind the LSE, dsink a result behind dv; what is launched is that of
     Kernel.backward."""
     program, options, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift", has_sink=True))
-    made, given = Kernel.compile(program, options, driver=driver), tensors(kv_heads=2, q_rows=200, kv_rows=200)
+    made, given = (
+        Kernel.compile(program, options, driver=driver),
+        tensors(kv_heads=2, q_rows=200, kv_rows=200),
+    )
     promised = GIVEN | {"program": program, "options": options, "certificate": made.certificate}
-    of_sink = {"sink": Tensor(20 << 40, (4,), (1,), "f32"), "dsink": Tensor(21 << 40, (2, 4), (4, 1), "f32")}
-    plan = Plan(Kernel.compile(program, options)._make_kernel(Handle()), 0, dict(zip(SIZES, (2, 4, 2, 200, 200))), {}, False)
-    size, host = aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT, Host(stream=7)
+    of_sink = {
+        "sink": Tensor(20 << 40, (4,), (1,), "f32"),
+        "dsink": Tensor(21 << 40, (2, 4), (4, 1), "f32"),
+    }
+    plan = Plan(
+        Kernel.compile(program, options)._make_kernel(Handle()),
+        0,
+        dict(zip(SIZES, (2, 4, 2, 200, 200))),
+        {},
+        False,
+    )
+    size, host = (
+        aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT,
+        Host(stream=7),
+    )
     operands, (*results, memory) = buffers(given, ("u8", (size,), MEMORY + 128))
     sink, dsink = (("f32", one.shape, one.pointer) for one in of_sink.values())
 
@@ -187,20 +285,39 @@ def sinks() -> None:
     assert ask([*operands, sink], [*results, dsink, memory]) is None
     ours = driver.launches()
     made.backward(**given, **of_sink, scale=0.25)
-    theirs = driver.launches()[-len(ours):]
+    theirs = driver.launches()[-len(ours) :]
     entries = {entry["name"]: entry for entry in made.manifest["entries"]}
     assert len(ours) == 4
     for one, other in zip(ours, theirs, strict=True):
         assert one.name == other.name
-        assert {name: value for name, value in one.values(entries[one.name]).items() if not is_workspace(name)} == \
-            {name: value for name, value in other.values(entries[one.name]).items() if not is_workspace(name)}
+        assert {
+            name: value
+            for name, value in one.values(entries[one.name]).items()
+            if not is_workspace(name)
+        } == {
+            name: value
+            for name, value in other.values(entries[one.name]).items()
+            if not is_workspace(name)
+        }
     assert ours[-1].values(entries["attention_bwd_convert"])["dsink"] == 21 << 40
-    for found, said in ((ask(operands, [*results, dsink, memory]), "expected 7 operands and 5 results, found 6 and 5"),
-                        (ask([*operands, sink], [*results, memory]), "expected 7 operands and 5 results, found 7 and 4"),
-                        (ask([*operands, ("f32", (3,), 20 << 40)], [*results, dsink, memory]), "sink: expected heads = 4, found 3 in shape (3,) of "
-                         "[heads]"),
-                        (ask([*operands, sink], [*results, ("f32", (4, 2), 21 << 40), memory]), "dsink: expected batch = 2, found 4 in shape (4, 2) "
-                         "of [batch, heads]")):
+    for found, said in (
+        (
+            ask(operands, [*results, dsink, memory]),
+            "expected 7 operands and 5 results, found 6 and 5",
+        ),
+        (
+            ask([*operands, sink], [*results, memory]),
+            "expected 7 operands and 5 results, found 7 and 4",
+        ),
+        (
+            ask([*operands, ("f32", (3,), 20 << 40)], [*results, dsink, memory]),
+            "sink: expected heads = 4, found 3 in shape (3,) of [heads]",
+        ),
+        (
+            ask([*operands, sink], [*results, ("f32", (4, 2), 21 << 40), memory]),
+            "dsink: expected batch = 2, found 4 in shape (4, 2) of [batch, heads]",
+        ),
+    ):
         assert found == (INVALID, f"dash: {said}"), found
     assert not driver.launches()
 
@@ -213,47 +330,128 @@ def errors() -> None:
     version = library().dashGetVersion
     version.restype = type(library().dashKernelGetName(Handle()))
     for said, found in (
-            ((INVALID, "attributes: expected a string 'program', found none"), call(host, INSTANTIATE, without="program")),
-            ((INVALID, "attributes: expected a string 'options', found none"), call(host, INSTANTIATE, options=1.0)),
-            ((INVALID, "attributes: expected a number of f32 'scale', found none"), call(host, INSTANTIATE, scale="1")),
-            ((INVALID, "layout: expected 'bhsd' or 'bshd', found 'sbhd'"), call(host, INSTANTIATE, layout="sbhd")),
-            ((PRECONDITION, f"certificate: expected {kernel.certificate}, which {version().text} makes of this program, found sha256:{wrong}; "
-              "lower the program again, with the dash of this process"), call(host, INSTANTIATE, certificate=f"sha256:{wrong}")),
-            ((INVALID, "program: expected one function with an attention backward, found 2"),
-             call(host, INSTANTIATE, program=PROGRAM + PROGRAM[PROGRAM.index("func.func"):].replace("@attention_bwd", "@other"))),
-            ((INVALID, "expected 6 operands and 4 results, found 5 and 4"), host.call(HANDLER, EXECUTE, operands[1:], results, GIVEN)),
-            ((INVALID, "expected 6 operands and 4 results, found 6 and 3"), host.call(HANDLER, EXECUTE, operands, results[:3], GIVEN)),
-            ((INVALID, "the last result: expected bytes, as u8 of one dimension, found XLA's type 11 of 2"),
-             call(host, EXECUTE, given, memory=("f32", (size, 1), MEMORY))),
-            ((INVALID, f"the last result: expected {plan.workspace_bytes + plan.order_bytes + 2 * ALIGNMENT} bytes, found 1024"),
-             call(host, EXECUTE, given, memory=("u8", (1024,), MEMORY))),
-            ((INVALID, "expected buffers of bf16, f16 and f32, found one of XLA's type 12"),
-             host.call(HANDLER, EXECUTE, [("f64", *operands[0][1:]), *operands[1:]], results, GIVEN)),
-            ((INVALID, "expected buffers of at most 4 dimensions, found 5"),
-             host.call(HANDLER, EXECUTE, [("bf16", (1, 2, 4, 256, 128), 1 << 20), *operands[1:]], results, GIVEN)),
-            ((INVALID, "k: expected elements of bf16, found f16"), call(host, EXECUTE, given | {"k": replace(given["k"], dtype="f16")})),
-            ((INVALID, "q: expected an address that is a multiple of 16 bytes, found 0x10000000008"),
-             call(host, EXECUTE, given | {"q": replace(given["q"], pointer=(1 << 40) + 8)})),
-            ((INVALID, "dq: this output shares memory with o"),
-             call(host, EXECUTE, given | {"dq": replace(given["dq"], pointer=given["o"].pointer)}))):
+        (
+            (INVALID, "attributes: expected a string 'program', found none"),
+            call(host, INSTANTIATE, without="program"),
+        ),
+        (
+            (INVALID, "attributes: expected a string 'options', found none"),
+            call(host, INSTANTIATE, options=1.0),
+        ),
+        (
+            (INVALID, "attributes: expected a number of f32 'scale', found none"),
+            call(host, INSTANTIATE, scale="1"),
+        ),
+        (
+            (INVALID, "layout: expected 'bhsd' or 'bshd', found 'sbhd'"),
+            call(host, INSTANTIATE, layout="sbhd"),
+        ),
+        (
+            (
+                PRECONDITION,
+                (
+                    f"certificate: expected {kernel.certificate}, which {version().text} makes of"
+                    f" this program, found sha256:{wrong}; lower the program again, with the dash"
+                    " of this process"
+                ),
+            ),
+            call(host, INSTANTIATE, certificate=f"sha256:{wrong}"),
+        ),
+        (
+            (INVALID, "program: expected one function with an attention backward, found 2"),
+            call(
+                host,
+                INSTANTIATE,
+                program=PROGRAM
+                + PROGRAM[PROGRAM.index("func.func") :].replace("@attention_bwd", "@other"),
+            ),
+        ),
+        (
+            (INVALID, "expected 6 operands and 4 results, found 5 and 4"),
+            host.call(HANDLER, EXECUTE, operands[1:], results, GIVEN),
+        ),
+        (
+            (INVALID, "expected 6 operands and 4 results, found 6 and 3"),
+            host.call(HANDLER, EXECUTE, operands, results[:3], GIVEN),
+        ),
+        (
+            (
+                INVALID,
+                "the last result: expected bytes, as u8 of one dimension, found XLA's type 11 of 2",
+            ),
+            call(host, EXECUTE, given, memory=("f32", (size, 1), MEMORY)),
+        ),
+        (
+            (
+                INVALID,
+                (
+                    "the last result: expected"
+                    f" {plan.workspace_bytes + plan.order_bytes + 2 * ALIGNMENT} bytes, found 1024"
+                ),
+            ),
+            call(host, EXECUTE, given, memory=("u8", (1024,), MEMORY)),
+        ),
+        (
+            (INVALID, "expected buffers of bf16, f16 and f32, found one of XLA's type 12"),
+            host.call(HANDLER, EXECUTE, [("f64", *operands[0][1:]), *operands[1:]], results, GIVEN),
+        ),
+        (
+            (INVALID, "expected buffers of at most 4 dimensions, found 5"),
+            host.call(
+                HANDLER,
+                EXECUTE,
+                [("bf16", (1, 2, 4, 256, 128), 1 << 20), *operands[1:]],
+                results,
+                GIVEN,
+            ),
+        ),
+        (
+            (INVALID, "k: expected elements of bf16, found f16"),
+            call(host, EXECUTE, given | {"k": replace(given["k"], dtype="f16")}),
+        ),
+        (
+            (INVALID, "q: expected an address that is a multiple of 16 bytes, found 0x10000000008"),
+            call(host, EXECUTE, given | {"q": replace(given["q"], pointer=(1 << 40) + 8)}),
+        ),
+        (
+            (INVALID, "dq: this output shares memory with o"),
+            call(host, EXECUTE, given | {"dq": replace(given["dq"], pointer=given["o"].pointer)}),
+        ),
+    ):
         assert found == (said[0], f"dash: {said[1]}"), (said, found)
     code, message = call(host, INSTANTIATE, program="func.func @no(")
     assert code == INVALID and message.startswith("dash: ") and "expected" in message, message
     code, message = call(host, INSTANTIATE, options="kind=best")
     assert code == INVALID and "best" in message, message
     # A program's text is data.
-    for option in ("ptxas=/bin/true", "ptxas=auto", "costs=/etc/passwd", "kind=file path=/etc/passwd", "output=here"):
+    for option in (
+        "ptxas=/bin/true",
+        "ptxas=auto",
+        "costs=/etc/passwd",
+        "kind=file path=/etc/passwd",
+        "output=here",
+    ):
         code, message = call(host, INSTANTIATE, options=option)
-        assert code == INVALID and "/etc" not in message and ("names a" in message or "nothing is written" in message), message
+        assert (
+            code == INVALID
+            and "/etc" not in message
+            and ("names a" in message or "nothing is written" in message)
+        ), message
     # What XLA itself refuses goes back to it as it is.
     assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
     assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")
     program, options, _ = program_of(Wanted(128, "bf16", FULL, "shift"))
     certificate = Kernel.compile(program, options, driver=driver).certificate
     driver.set(multiprocessors=16)
-    assert call(host, INITIALIZE, given, program=program, options=options, certificate=certificate) == \
-        (EXHAUSTED, "dash: 'attention_bwd_main' needs 132 resident blocks, found room for 16 on a fake GPU: 1 on each of 16 "
-         "multiprocessors; compile it with workers=16")
+    assert call(
+        host, INITIALIZE, given, program=program, options=options, certificate=certificate
+    ) == (
+        EXHAUSTED,
+        (
+            "dash: 'attention_bwd_main' needs 132 resident blocks, found room for 16 on a fake GPU:"
+            " 1 on each of 16 multiprocessors; compile it with workers=16"
+        ),
+    )
     driver.set(multiprocessors=None, fail="attention_bwd_main:719")
     code, message = call(host, EXECUTE, given)
     assert code == INTERNAL and "CUDA_ERROR_LAUNCH_FAILED (719)" in message, message
@@ -265,7 +463,10 @@ def errors() -> None:
 def sizes_come_and_go() -> None:
     """Plans of sizes that were not asked for lately go; the code stays, and a call that comes back
     finds what there was."""
-    host, many = Host(stream=7), [tensors(q_rows=rows, kv_rows=rows) for rows in range(64, 64 + 600, 2)]
+    host, many = (
+        Host(stream=7),
+        [tensors(q_rows=rows, kv_rows=rows) for rows in range(64, 64 + 600, 2)],
+    )
     assert call(host, EXECUTE, many[0]) is None
     driver.calls()
     for given in many:
@@ -273,7 +474,9 @@ def sizes_come_and_go() -> None:
     for given in (many[0], many[-1], many[0]):
         assert call(host, EXECUTE, given) is None
     calls = driver.calls()
-    assert [one[0] for one in calls].count("launch") == 12 and not {"load", "unload"} & {one[0] for one in calls}
+    assert [one[0] for one in calls].count("launch") == 12 and not {"load", "unload"} & {
+        one[0] for one in calls
+    }
 
 
 def threads() -> None:
@@ -281,10 +484,21 @@ def threads() -> None:
     failed: list[Any] = []
 
     def run(thread: int) -> None:
-        given = {name: replace(tensor, pointer=tensor.pointer + (thread << 30)) for name, tensor in tensors(q_rows=128 << thread).items()}
+        given = {
+            name: replace(tensor, pointer=tensor.pointer + (thread << 30))
+            for name, tensor in tensors(q_rows=128 << thread).items()
+        }
         host = Host(stream=16 + thread)
         for stage in (INSTANTIATE, INITIALIZE, *[EXECUTE] * 25):
-            failed.append(call(host, stage, given, memory=("u8", (size_of(given),), MEMORY + (thread << 40)), scale=float(thread + 1)))
+            failed.append(
+                call(
+                    host,
+                    stage,
+                    given,
+                    memory=("u8", (size_of(given),), MEMORY + (thread << 40)),
+                    scale=float(thread + 1),
+                )
+            )
 
     driver.calls()
     running = [threading.Thread(target=run, args=(thread,)) for thread in range(4)]
@@ -296,9 +510,21 @@ def threads() -> None:
     assert failed == [None] * 108 and len(launches) == 4 * 25 * 4
     for launch, found in zip(launches, values(launches), strict=True):
         thread = launch.stream - 16
-        assert found["q_rows"] == 128 << thread and found.get("scale", thread + 1) == thread + 1, (launch, found)
+        assert found["q_rows"] == 128 << thread and found.get("scale", thread + 1) == thread + 1, (
+            launch,
+            found,
+        )
         assert found.get("q", (1 << 40) + (thread << 30)) == (1 << 40) + (thread << 30)
 
 
-for test in (stages, same_as_kernel, other_device, tables, sinks, errors, sizes_come_and_go, threads):
+for test in (
+    stages,
+    same_as_kernel,
+    other_device,
+    tables,
+    sinks,
+    errors,
+    sizes_come_and_go,
+    threads,
+):
     test()

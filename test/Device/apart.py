@@ -22,8 +22,13 @@ from dash_attn.measure.testing import make_inputs, poison, run
 
 # Few rows beside many and many beside few, rows that see no column, lengths that tiles do not
 # divide.
-PLAIN_SHAPES = ((1, 4096, 1, 32, 8, "bhsd"), (16, 4096, 1, 8, 8, "bshd"), (1000, 65, 2, 4, 2, "bhsd"), (577, 577, 2, 3, 3, "packed"),
-                (2048, 2048, 1, 2, 2, "padded"))
+PLAIN_SHAPES = (
+    (1, 4096, 1, 32, 8, "bhsd"),
+    (16, 4096, 1, 8, 8, "bshd"),
+    (1000, 65, 2, 4, 2, "bhsd"),
+    (577, 577, 2, 3, 3, "packed"),
+    (2048, 2048, 1, 2, 2, "padded"),
+)
 
 
 def shapes_of(kernel: BundledKernel) -> tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
@@ -33,7 +38,16 @@ def shapes_of(kernel: BundledKernel) -> tuple[tuple[tuple[Any, ...], ...], tuple
     shapes: tuple[tuple[Any, ...], ...] = PLAIN_SHAPES
     if kernel.fixed_sizes:  # of a table
         sizes = kernel.fixed_sizes
-        shapes = ((sizes["q_rows"], sizes["kv_rows"], sizes["batch"], sizes["heads"], sizes["kv_heads"], "bhsd"),)
+        shapes = (
+            (
+                sizes["q_rows"],
+                sizes["kv_rows"],
+                sizes["batch"],
+                sizes["heads"],
+                sizes["kv_heads"],
+                "bhsd",
+            ),
+        )
     return shapes, shapes[-1]
 
 
@@ -41,7 +55,9 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     found = []
 
     def add(name: str, kernel: BundledKernel, test: Any, *arguments: Any) -> None:
-        found.append(Test(f"apart {kernel.name} {name}", kernel.name, lambda: test(kernel, *arguments)))
+        found.append(
+            Test(f"apart {kernel.name} {name}", kernel.name, lambda: test(kernel, *arguments))
+        )
 
     named = {kernel.name: kernel for kernel in kernels}
     for kernel in kernels:
@@ -57,10 +73,15 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     return found
 
 
-def bits_are_those_of(kernel: BundledKernel, in_turns: BundledKernel, shape: tuple[Any, ...]) -> dict[str, Any]:
+def bits_are_those_of(
+    kernel: BundledKernel, in_turns: BundledKernel, shape: tuple[Any, ...]
+) -> dict[str, Any]:
     problem = case(kernel, shape)
     tensors = make_inputs(problem)
-    expected = {name: tensor.clone() for name, tensor in run(load(in_turns), problem, tensors, stream=0).items()}
+    expected = {
+        name: tensor.clone()
+        for name, tensor in run(load(in_turns), problem, tensors, stream=0).items()
+    }
     poison(tensors)
     found = run(load(kernel), problem, tensors, stream=0)
     torch.cuda.synchronize()

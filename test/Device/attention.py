@@ -30,7 +30,12 @@ from dash_attn.torch import kernels as registry
 from dash_attn.torch import operator
 
 # (rows of q, of k, batch, heads, kv heads, memory); causal ones have as many of both.
-SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 129, 3, 5, 5, "packed"), (65, 1000, 2, 4, 4, "bhsd"))
+SHAPES = (
+    (1000, 1000, 2, 8, 2, "bshd"),
+    (200, 200, 1, 40, 10, "padded"),
+    (129, 129, 3, 5, 5, "packed"),
+    (65, 1000, 2, 4, 4, "bhsd"),
+)
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd")
 # In runs of q tiles; on full masks chains of dQ may leave nothing to gain by them.
@@ -39,7 +44,10 @@ FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"), FEW_T
 # Whose orders are tables, of causal masks.
 SEARCHED_FOR = ((2048, 2048, 2, 32, 8, "bhsd"), (1900, 1900, 2, 32, 8, "bshd"))
 CAPTURED = (2240, 2240, 2, 32, 8, "bhsd")  # the same, that nothing else asks for
-ORDERED = {FULL: ((1024, 8192, 2, 32, 8, "bhsd"),), CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd"))}
+ORDERED = {
+    FULL: ((1024, 8192, 2, 32, 8, "bhsd"),),
+    CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd")),
+}
 LARGE = (4096, 4096, 4, 16, 16, "bhsd")
 SMALL = (128, 128, 1, 2, 2, "bhsd")
 NAMES = ("o", "lse", *OUTPUTS)
@@ -50,19 +58,45 @@ LAYERS = 20  # of which the cost on the host is measured
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
     which = f"attention d{first.head_dim}-{first.mask.name}"
-    found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
-             for shape in SHAPES for element in ("bf16", "f16") if (one := case(first, shape, element)) is not None]
+    found = [
+        Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
+        for shape in SHAPES
+        for element in ("bf16", "f16")
+        if (one := case(first, shape, element)) is not None
+    ]
     is_one = first.group == ONE_FOR_ALL
-    ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else \
-        (drop_in,) if first.mask in (FULL, CAUSAL) else ()
-    found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
+    ways = (
+        (
+            from_graph,
+            compiled,
+            drop_in,
+            drop_in_strict,
+            from_threads,
+            from_checkpoint,
+            keeps_nothing,
+            refusals,
+        )
+        if is_one
+        else (drop_in,)
+        if first.mask in (FULL, CAUSAL)
+        else ()
+    )
+    found += [
+        Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
+        for test in (repeats, *ways)
+    ]
     of_order = (tables, first_in_capture) if first.mask == CAUSAL else ()
     of_order += (in_parts, *(() if quick else (orders,))) if first.mask in (FULL, CAUSAL) else ()
     measured = (host_times, device_times) if is_one and not quick else ()
-    return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first)) for test in (same_as_kernel, *of_order, *measured)]
+    return found + [
+        Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first))
+        for test in (same_as_kernel, *of_order, *measured)
+    ]
 
 
-def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str], element: str = "bf16") -> Case | None:
+def case(
+    bundled: BundledKernel, shape: tuple[int, int, int, int, int, str], element: str = "bf16"
+) -> Case | None:
     q_rows, kv_rows, *rest = shape
     if is_causal(bundled) and q_rows != kv_rows or shape[-1] == "packed" and q_rows != kv_rows:
         return None
@@ -79,7 +113,11 @@ def sides(problem: Case | BundledKernel) -> tuple[int, int]:
 
 def asked(problem: Case | BundledKernel) -> dict[str, Any]:
     """As users ask for the mask."""
-    return {"causal": is_causal(problem)} if problem.mask in (FULL, CAUSAL) else {"window": sides(problem)}
+    return (
+        {"causal": is_causal(problem)}
+        if problem.mask in (FULL, CAUSAL)
+        else {"window": sides(problem)}
+    )
 
 
 def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
@@ -95,16 +133,31 @@ def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
 Function = Callable[..., Any]
 
 
-def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Function = attention) -> dict[str, torch.Tensor]:
+def computed(
+    tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Function = attention
+) -> dict[str, torch.Tensor]:
     """o, lse, where the function gives one, and gradients."""
     leaves = [tensors[name] for name in ("q", "k", "v")]
     o, lse = function(*leaves, **options, return_lse=True)
-    return dict(zip(NAMES, (o.detach(), None if lse is None else lse.detach(), *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+    return dict(
+        zip(
+            NAMES,
+            (
+                o.detach(),
+                None if lse is None else lse.detach(),
+                *torch.autograd.grad(o, leaves, tensors["do"]),
+            ),
+            strict=True,
+        )
+    )
 
 
 def poison_cache() -> None:
     """What PyTorch's cache gives next is full of NaN."""
-    blocks = [torch.full((size,), float("nan"), device="cuda") for size in (1 << 26, 1 << 22, 1 << 18, 1 << 16, 1 << 10)]
+    blocks = [
+        torch.full((size,), float("nan"), device="cuda")
+        for size in (1 << 26, 1 << 22, 1 << 18, 1 << 16, 1 << 10)
+    ]
     del blocks
 
 
@@ -112,7 +165,9 @@ def accurate(problem: Case) -> dict[str, Any]:
     tensors = inputs(problem)
     poison_cache()
     found = computed(tensors, asked(problem))
-    given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    given = {name: tensor.detach() for name, tensor in tensors.items()} | {
+        name: found[name] for name in ("o", "lse")
+    }
     return demand_accurate(problem, given, found)
 
 
@@ -141,12 +196,19 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
         problem = case(bundled, shape)
         tensors = inputs(problem)
         ours = computed(tensors, asked(problem))
-        explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), **asked(problem))
+        explained = dash_attn.explain(
+            *(tensors[name] for name in ("q", "k", "v")), **asked(problem)
+        )
         kernel = Kernel(maker_of(texts_of(wanted_of(problem, tensors))))
         demand(explained.certificate == kernel.certificate, f"the certificates differ: {explained}")
         gradients = {name: torch.empty_like(ours[name]) for name in OUTPUTS}
-        kernel.backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=ours["o"], lse=ours["lse"], **gradients,
-                        scale=problem.scale)
+        kernel.backward(
+            **{name: tensor.detach() for name, tensor in tensors.items()},
+            o=ours["o"],
+            lse=ours["lse"],
+            **gradients,
+            scale=problem.scale,
+        )
         demand_same(gradients, ours, "Kernel.backward")
         found[problem.name] = str(explained)
     return {"explained": found}
@@ -164,9 +226,14 @@ def tables(bundled: BundledKernel) -> dict[str, Any]:
     for shape in SEARCHED_FOR:
         problem = case(bundled, shape)
         tensors = inputs(problem)
-        demand(wanted_of(problem, tensors).kind == SEARCHED, f"{problem.name}: expected a table, found {wanted_of(problem, tensors)}")
+        demand(
+            wanted_of(problem, tensors).kind == SEARCHED,
+            f"{problem.name}: expected a table, found {wanted_of(problem, tensors)}",
+        )
         ours = computed(tensors, asked(problem))
-        given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: ours[name] for name in ("o", "lse")}
+        given = {name: tensor.detach() for name, tensor in tensors.items()} | {
+            name: ours[name] for name in ("o", "lse")
+        }
         found[problem.name] = demand_accurate(problem, given, ours)
         runs.append((problem, tensors, ours))
     for number in range(REPEATS):
@@ -183,7 +250,10 @@ def first_in_capture(bundled: BundledKernel) -> dict[str, Any]:
     tensors, stream = inputs(problem), torch.cuda.Stream()
     given = [tensors[name].detach() for name in ("do", "q", "k", "v")]
     o, lse = attention(*given[1:], **asked(problem), return_lse=True)
-    demand(not any(one.sizes == wanted_of(problem, tensors).sizes for one in registry.kernels()), "something has asked for this table before")
+    demand(
+        not any(one.sizes == wanted_of(problem, tensors).sizes for one in registry.kernels()),
+        "something has asked for this table before",
+    )
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
@@ -221,24 +291,40 @@ def compiled(problem: Case) -> dict[str, Any]:
     """By inductor: as one graph, with dynamic shapes, and with CUDA graphs."""
     tensors = inputs(problem)
     expected = computed(tensors, asked(problem))
-    modes = {"fullgraph": {}, "dynamic": {"dynamic": True}, "reduce-overhead": {"mode": "reduce-overhead"}}
+    modes = {
+        "fullgraph": {},
+        "dynamic": {"dynamic": True},
+        "reduce-overhead": {"mode": "reduce-overhead"},
+    }
     for name, options in modes.items():
         torch._dynamo.reset()
         function = torch.compile(attention, fullgraph=True, **options)
         for number in range(4):
             torch.compiler.cudagraph_mark_step_begin()
             poison_cache()
-            demand_same({name: tensor.clone() for name, tensor in computed(tensors, asked(problem), function).items()}, expected,
-                        f"{name}, call {number}")
+            demand_same(
+                {
+                    name: tensor.clone()
+                    for name, tensor in computed(tensors, asked(problem), function).items()
+                },
+                expected,
+                f"{name}, call {number}",
+            )
         if name == "dynamic":
             other = replace(problem, batch=3, q_rows=500, kv_rows=500)
-            demand_same(computed(inputs(other), asked(other), function), computed(inputs(other), asked(other)), "another shape")
+            demand_same(
+                computed(inputs(other), asked(other), function),
+                computed(inputs(other), asked(other)),
+                "another shape",
+            )
     torch._dynamo.reset()
     return {"modes": list(modes)}
 
 
 def by_sdpa(backend: SDPBackend | None) -> Function:
-    def function(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, return_lse: bool) -> Any:
+    def function(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, return_lse: bool
+    ) -> Any:
         if backend is None:
             return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), None
         with sdpa_kernel(backend):
@@ -247,7 +333,9 @@ def by_sdpa(backend: SDPBackend | None) -> Function:
     return function
 
 
-def of_sdpa(tensors: dict[str, torch.Tensor], causal: bool, function: Function) -> dict[str, torch.Tensor]:
+def of_sdpa(
+    tensors: dict[str, torch.Tensor], causal: bool, function: Function
+) -> dict[str, torch.Tensor]:
     found = computed(tensors, {"causal": causal}, function)
     return {name: found[name] for name in ("o", *OUTPUTS)}
 
@@ -265,12 +353,26 @@ def drop_in(problem: Case) -> dict[str, Any]:
             first = of_sdpa(tensors, is_causal(problem), function)
             for number in range(10):
                 poison_cache()
-                demand_same(of_sdpa(tensors, is_causal(problem), function), first, f"{backend}, run {number}")
-            demand(sum(enabled.served.values()) - served == 11, f"{backend}: expected 11 calls to be served", served=dict(enabled.served))
+                demand_same(
+                    of_sdpa(tensors, is_causal(problem), function),
+                    first,
+                    f"{backend}, run {number}",
+                )
+            demand(
+                sum(enabled.served.values()) - served == 11,
+                f"{backend}: expected 11 calls to be served",
+                served=dict(enabled.served),
+            )
             torch._dynamo.reset()
             by_inductor = torch.compile(function, fullgraph=True)
-            demand_same(of_sdpa(tensors, is_causal(problem), by_inductor), first, f"{backend}, compiled")
-            demand(sum(enabled.served.values()) - served == 12, f"{backend}: compiled programs go past it", served=dict(enabled.served))
+            demand_same(
+                of_sdpa(tensors, is_causal(problem), by_inductor), first, f"{backend}, compiled"
+            )
+            demand(
+                sum(enabled.served.values()) - served == 12,
+                f"{backend}: compiled programs go past it",
+                served=dict(enabled.served),
+            )
             record[backend.name] = dict(enabled.served)
         of_sdpa(tensors, is_causal(problem), function)
         demand(sum(enabled.served.values()) - served == 12, f"{backend}: it goes on after its end")
@@ -278,17 +380,35 @@ def drop_in(problem: Case) -> dict[str, Any]:
         if backend == SDPBackend.CUDNN_ATTENTION:
             demand_same(first, ours, "cuDNN's forward with our backward is attention()")
         else:
-            exact = references(problem, {name: x.detach() for name, x in tensors.items()} | {"o": ours["o"], "lse": ours["lse"]})
-            found, theirs = (errors({name: x[name] for name in OUTPUTS}, *exact) for x in (first, before))
-            demand(all(found[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than before",
-                   found=found, theirs=theirs)
+            exact = references(
+                problem,
+                {name: x.detach() for name, x in tensors.items()}
+                | {"o": ours["o"], "lse": ours["lse"]},
+            )
+            found, theirs = (
+                errors({name: x[name] for name in OUTPUTS}, *exact) for x in (first, before)
+            )
+            demand(
+                all(found[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE) for name in OUTPUTS),
+                "gradients are worse than before",
+                found=found,
+                theirs=theirs,
+            )
     with dash_attn.enable() as enabled, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         leaves = [tensors[name] for name in ("q", "k", "v")]
-        o = F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem), dropout_p=0.1, enable_gqa=True)
+        o = F.scaled_dot_product_attention(
+            *leaves, is_causal=is_causal(problem), dropout_p=0.1, enable_gqa=True
+        )
         first = torch.autograd.grad(o, leaves, tensors["do"], retain_graph=True)
         again = torch.autograd.grad(o, leaves, tensors["do"])
-        demand(all(map(torch.equal, first, again)), "what is left to FlashAttention differs from run to run")
-        demand(any("no dropout" in reason for _, reason in enabled.left), "dropout was not left to FlashAttention")
+        demand(
+            all(map(torch.equal, first, again)),
+            "what is left to FlashAttention differs from run to run",
+        )
+        demand(
+            any("no dropout" in reason for _, reason in enabled.left),
+            "dropout was not left to FlashAttention",
+        )
         demand(not torch.are_deterministic_algorithms_enabled(), "PyTorch's switch was left on")
     return record
 
@@ -302,8 +422,16 @@ def drop_in_strict(problem: Case) -> dict[str, Any]:
             served = sum(enabled.served.values())
             first = of_sdpa(tensors, is_causal(problem), by_sdpa(None))
             demand_same(of_sdpa(tensors, is_causal(problem), by_sdpa(None)), first, "strict mode")
-            demand(sum(enabled.served.values()) - served == 2, "expected both calls to be served", served=dict(enabled.served))
-            demand_same(computed(tensors, asked(problem)), computed(tensors, asked(problem)), "attention in strict mode")
+            demand(
+                sum(enabled.served.values()) - served == 2,
+                "expected both calls to be served",
+                served=dict(enabled.served),
+            )
+            demand_same(
+                computed(tensors, asked(problem)),
+                computed(tensors, asked(problem)),
+                "attention in strict mode",
+            )
             return {"served": dict(enabled.served)}
     finally:
         torch.use_deterministic_algorithms(False)
@@ -320,12 +448,19 @@ def from_threads(problem: Case) -> None:
         try:
             with torch.cuda.stream(stream):
                 for number in range(REPEATS // 2):
-                    demand_same(computed(both[which], asked(problem)), expected[which], f"thread {which}, run {number}")
+                    demand_same(
+                        computed(both[which], asked(problem)),
+                        expected[which],
+                        f"thread {which}, run {number}",
+                    )
         except Exception as error:
             wrong.append(str(error))
 
     for streams in ([torch.cuda.Stream(), torch.cuda.Stream()], [torch.cuda.Stream()] * 2):
-        threads = [threading.Thread(target=work, args=(which, stream)) for which, stream in enumerate(streams)]
+        threads = [
+            threading.Thread(target=work, args=(which, stream))
+            for which, stream in enumerate(streams)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -341,7 +476,9 @@ def from_checkpoint(problem: Case) -> None:
     def function(*leaves: torch.Tensor, **options: Any) -> Any:
         return checkpoint(attention, *leaves, use_reentrant=False, **options)
 
-    demand_same(computed(tensors, asked(problem), function), computed(tensors, asked(problem)), "recomputed")
+    demand_same(
+        computed(tensors, asked(problem), function), computed(tensors, asked(problem)), "recomputed"
+    )
 
 
 def keeps_nothing(problem: Case) -> dict[str, Any]:
@@ -359,10 +496,12 @@ def refusals(problem: Case) -> dict[str, Any]:
     """Before anything is launched."""
     q, k, v = (inputs(problem)[name] for name in ("q", "k", "v"))
     found = []
-    for arguments, options, part in (((q.float(), k, v), {}, "expected elements of bf16 or f16, found f32"),
-                                     ((q, k.cpu(), v), {}, "expected a tensor on a CUDA device, found one on 'cpu'"),
-                                     ((q, k[:, :, 1:], v[:, :, 1:]), {"causal": True}, "expected as many rows of q as of k"),
-                                     ((q, k, v), {"scale": float("nan")}, "expected a finite number, found nan")):
+    for arguments, options, part in (
+        ((q.float(), k, v), {}, "expected elements of bf16 or f16, found f32"),
+        ((q, k.cpu(), v), {}, "expected a tensor on a CUDA device, found one on 'cpu'"),
+        ((q, k[:, :, 1:], v[:, :, 1:]), {"causal": True}, "expected as many rows of q as of k"),
+        ((q, k, v), {"scale": float("nan")}, "expected a finite number, found nan"),
+    ):
         try:
             attention(*arguments, **options)
             raise Failed(f"expected an ArgumentError with '{part}', found none")
@@ -370,15 +509,22 @@ def refusals(problem: Case) -> dict[str, Any]:
             demand(part in str(error), f"expected '{part}' in the message: {error}")
             found.append(str(error))
     with torch.autocast("cuda", dtype=torch.bfloat16):
-        demand(attention(q.float(), k.float(), v.float()).dtype == torch.bfloat16, "autocast does not cast")
+        demand(
+            attention(q.float(), k.float(), v.float()).dtype == torch.bfloat16,
+            "autocast does not cast",
+        )
     return {"messages": found}
 
 
 def host_times(bundled: BundledKernel) -> dict[str, Any]:
-    """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before.
-    """
+    """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done
+    before."""
     tensors = inputs(case(bundled, SMALL))
-    leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], is_causal(bundled)
+    leaves, do, causal = (
+        [tensors[name] for name in ("q", "k", "v")],
+        tensors["do"],
+        is_causal(bundled),
+    )
     found = computed(tensors, {"causal": causal})
     detached = [leaf.detach() for leaf in leaves]
     given = (do, *detached, found["o"], found["lse"], *sides(bundled), bundled.head_dim**-0.5)
@@ -388,25 +534,39 @@ def host_times(bundled: BundledKernel) -> dict[str, Any]:
     stream = torch.cuda.current_stream().cuda_stream
     whole = (*detached, do, found["o"], found["lse"], *gradients)
     calls: dict[str, Callable[[], Any]] = {
-        "attention, both ways": lambda: torch.autograd.grad(attention(*leaves, causal=causal), leaves, do),
+        "attention, both ways": lambda: torch.autograd.grad(
+            attention(*leaves, causal=causal), leaves, do
+        ),
         "attention, forward": lambda: attention(*detached, causal=causal),
-        "aten forward": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(*detached, None, True, 0.0, causal),
-        "operator": lambda: operator.gradients(*given), "launch": lambda: operator.launch(*given),
+        "aten forward": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(
+            *detached, None, True, 0.0, causal
+        ),
+        "operator": lambda: operator.gradients(*given),
+        "launch": lambda: operator.launch(*given),
         "Kernel.backward, memory of its own": lambda: kernel.backward(*whole, stream=stream),
-        "Kernel.backward, memory kept": lambda: kept.backward(*whole, stream=stream)}
+        "Kernel.backward, memory kept": lambda: kept.backward(*whole, stream=stream),
+    }
     times = {name: host_time(call) for name, call in calls.items()}
-    functions = {"attention": lambda q, k, v: attention(q, k, v, causal=causal),
-                 "SDPA": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)}
-    for name, function, backend in (("attention", functions["attention"], SDPBackend.CUDNN_ATTENTION),
-                                    ("SDPA, CUDNN_ATTENTION", functions["SDPA"], SDPBackend.CUDNN_ATTENTION),
-                                    ("SDPA, FLASH_ATTENTION", functions["SDPA"], SDPBackend.FLASH_ATTENTION)):
+    functions = {
+        "attention": lambda q, k, v: attention(q, k, v, causal=causal),
+        "SDPA": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
+    }
+    for name, function, backend in (
+        ("attention", functions["attention"], SDPBackend.CUDNN_ATTENTION),
+        ("SDPA, CUDNN_ATTENTION", functions["SDPA"], SDPBackend.CUDNN_ATTENTION),
+        ("SDPA, FLASH_ATTENTION", functions["SDPA"], SDPBackend.FLASH_ATTENTION),
+    ):
         with sdpa_kernel(backend):
             if name != "attention":
                 times[name] = host_time(lambda: torch.autograd.grad(function(*leaves), leaves, do))
-            whole = host_time(lambda: torch.autograd.grad(chained(function, leaves), leaves, do), 60)
+            whole = host_time(
+                lambda: torch.autograd.grad(chained(function, leaves), leaves, do), 60
+            )
             times[f"{name}, each of {LAYERS}"] = round(whole / LAYERS, 2)
-    beside = {word: round(times[f"attention, {word}"] - times[f"SDPA, CUDNN_ATTENTION{tail}"], 2)
-              for word, tail in (("both ways", ""), (f"each of {LAYERS}", f", each of {LAYERS}"))}
+    beside = {
+        word: round(times[f"attention, {word}"] - times[f"SDPA, CUDNN_ATTENTION{tail}"], 2)
+        for word, tail in (("both ways", ""), (f"each of {LAYERS}", f", each of {LAYERS}"))
+    }
     return {"microseconds": times, "beside_cudnn": beside}
 
 
@@ -427,12 +587,17 @@ def in_parts(bundled: BundledKernel) -> dict[str, Any]:
         tensors = inputs(problem)
         leaves = [tensors[name] for name in ("q", "k", "v")]
         parts = dash_attn.explain(*leaves, **asked(problem)).parts
-        demand(parts > 1 or shape == FEW_TILES and problem.mask == FULL, f"{problem.name}: expected several parts, found {parts}")
+        demand(
+            parts > 1 or shape == FEW_TILES and problem.mask == FULL,
+            f"{problem.name}: expected several parts, found {parts}",
+        )
         found = computed(tensors, asked(problem))
         for number in range(5):
             poison_cache()
             demand_same(computed(tensors, asked(problem)), found, f"{problem.name}, run {number}")
-        given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+        given = {name: tensor.detach() for name, tensor in tensors.items()} | {
+            name: found[name] for name in ("o", "lse")
+        }
         demand_accurate(problem, given, found)
         record[problem.name] = {"parts": parts}
     return record
@@ -445,20 +610,35 @@ def fixed(problem: Case) -> Kernel:
 
 
 def orders(bundled: BundledKernel) -> dict[str, Any]:
-    """Milliseconds of a backward pass beside that of a fixed kind, and of both ways beside cuDNN's.
-    """
+    """Milliseconds of a backward pass beside that of a fixed kind, and of both ways beside
+    cuDNN's."""
     record: dict[str, Any] = {}
     for shape in ORDERED[bundled.mask] + FEW_HEADS:
         problem = case(bundled, shape)
         tensors = inputs(problem)
         found = computed(tensors, asked(problem))
-        whole = [tensors[name].detach() for name in ("q", "k", "v", "do")] + [found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
-        ours, by_hand, outputs = registry.kernel_of(wanted_of(problem, tensors)), fixed(problem), by_sdpa(SDPBackend.CUDNN_ATTENTION)
-        calls = {"backward": lambda: ours.backward(*whole), "backward of a fixed kind": lambda: by_hand.backward(*whole),
-                 "attention": lambda: computed(tensors, asked(problem)),
-                 "SDPA, CUDNN_ATTENTION": lambda: of_sdpa(tensors, is_causal(problem), outputs)}
+        whole = (
+            [tensors[name].detach() for name in ("q", "k", "v", "do")]
+            + [found["o"], found["lse"]]
+            + [found[name] for name in OUTPUTS]
+        )
+        ours, by_hand, outputs = (
+            registry.kernel_of(wanted_of(problem, tensors)),
+            fixed(problem),
+            by_sdpa(SDPBackend.CUDNN_ATTENTION),
+        )
+        calls = {
+            "backward": lambda: ours.backward(*whole),
+            "backward of a fixed kind": lambda: by_hand.backward(*whole),
+            "attention": lambda: computed(tensors, asked(problem)),
+            "SDPA, CUDNN_ATTENTION": lambda: of_sdpa(tensors, is_causal(problem), outputs),
+        }
         ordered = registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd")
-        record[problem.name] = {"kind": ordered.wanted.kind, "parts": ordered.wanted.parts, "predicted": ordered.predicted} | device_time(calls)
+        record[problem.name] = {
+            "kind": ordered.wanted.kind,
+            "parts": ordered.wanted.parts,
+            "predicted": ordered.predicted,
+        } | device_time(calls)
     return {"milliseconds": record}
 
 
@@ -471,12 +651,24 @@ def device_times(bundled: BundledKernel) -> dict[str, Any]:
         tensors = inputs(problem)
         leaves = [tensors[name] for name in ("q", "k", "v")]
         found = computed(tensors, asked(problem))
-        whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
+        whole = (
+            [leaf.detach() for leaf in leaves]
+            + [tensors["do"], found["o"], found["lse"]]
+            + [found[name] for name in OUTPUTS]
+        )
         wanted = wanted_of(problem, tensors)
         kernel, kept = registry.kernel_of(wanted), Kernel(maker_of(texts_of(wanted)))
-        calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=is_causal(problem)), leaves, tensors["do"]),
-                 "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)), leaves,
-                                                     tensors["do"]),
-                 "memory of its own": lambda: kernel.backward(*whole), "memory kept": lambda: kept.backward(*whole)}
+        calls = {
+            "attention": lambda: torch.autograd.grad(
+                attention(*leaves, causal=is_causal(problem)), leaves, tensors["do"]
+            ),
+            "SDPA": lambda: torch.autograd.grad(
+                F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)),
+                leaves,
+                tensors["do"],
+            ),
+            "memory of its own": lambda: kernel.backward(*whole),
+            "memory kept": lambda: kept.backward(*whole),
+        }
         record[problem.name] = device_time(calls)
     return {"milliseconds": record}

@@ -39,27 +39,46 @@ unsteady.register_autograd(lambda ctx, do: do)
 class Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.up, self.down = (nn.Linear(*sizes, dtype=torch.bfloat16, device="cuda") for sizes in ((512, 2048), (2048, 512)))
+        self.up, self.down = (
+            nn.Linear(*sizes, dtype=torch.bfloat16, device="cuda")
+            for sizes in ((512, 2048), (2048, 512))
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + unsteady(self.down(torch.relu(self.up(x))))
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
-    return [Test(f"audit {test.__name__}", kernels[0].name, test) for test in (hashes, planted, of_sdpa, *(() if quick else (costs,)))]
+    return [
+        Test(f"audit {test.__name__}", kernels[0].name, test)
+        for test in (hashes, planted, of_sdpa, *(() if quick else (costs,)))
+    ]
 
 
 def hashes() -> dict[str, Any]:
     """Those of the GPU are those of the CPU, for all widths of words; and how quick they are."""
     torch.manual_seed(1)
     x = torch.randn(1 << 26, device="cuda", dtype=torch.bfloat16)
-    given = [x[:1 << 20], x[3:8191], x[1:3], x[:1 << 12].view(64, 64).t(), x[:999].float(), x[:77].to(torch.uint8), x[:1 << 12].view(64, 64)[:, ::3]]
+    given = [
+        x[: 1 << 20],
+        x[3:8191],
+        x[1:3],
+        x[: 1 << 12].view(64, 64).t(),
+        x[:999].float(),
+        x[:77].to(torch.uint8),
+        x[: 1 << 12].view(64, 64)[:, ::3],
+    ]
     logs = [Log(torch.device(name)) for name in ("cuda:0", "cpu")]
     for tensor in given:
         logs[0].add(tensor)
         logs[1].add(tensor.cpu())
-    found, expected = (log.values()[:len(given)] for log in logs)
-    demand(found == expected, "hashes of the GPU are not those of the CPU", found=found, expected=expected)
+    found, expected = (log.values()[: len(given)] for log in logs)
+    demand(
+        found == expected,
+        "hashes of the GPU are not those of the CPU",
+        found=found,
+        expected=expected,
+    )
     ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
     ends[0].record()
     for _ in range(10):
@@ -85,7 +104,12 @@ def planted() -> dict[str, Any]:
     said = {}
     for fault in ("flip", "swap"):
         said[fault] = str(compare(whole, run(fault)))
-        demand(said[fault].startswith("step 0, forward of 0: dash_test.unsteady.default, output 0, whose inputs match"), said[fault])
+        demand(
+            said[fault].startswith(
+                "step 0, forward of 0: dash_test.unsteady.default, output 0, whose inputs match"
+            ),
+            said[fault],
+        )
     return said
 
 
@@ -96,9 +120,17 @@ def llama(implementation: str, width: int, layers: int) -> tuple[nn.Module, Any]
     except ImportError as error:
         raise Skip(f"transformers is needed: {error}") from None
     torch.manual_seed(0)
-    config = LlamaConfig(vocab_size=8192, hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers, head_dim=128,
-                         num_attention_heads=width // 128, num_key_value_heads=width // 512, use_cache=False,
-                         attn_implementation=implementation)
+    config = LlamaConfig(
+        vocab_size=8192,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        head_dim=128,
+        num_attention_heads=width // 128,
+        num_key_value_heads=width // 512,
+        use_cache=False,
+        attn_implementation=implementation,
+    )
     model = LlamaForCausalLM(config).to("cuda", torch.bfloat16).train()
     return model, torch.optim.AdamW(model.parameters(), lr=3e-4)
 
@@ -124,7 +156,11 @@ def of_sdpa() -> dict[str, Any]:
             runs.append(found)
         said[implementation] = str(compare(*runs))
     demand(said["dash"] == "None", "two runs with dash differ", **said)
-    demand("backward of model.layers." in said["sdpa"] and "attention" in said["sdpa"], "PyTorch's attention is not named", **said)
+    demand(
+        "backward of model.layers." in said["sdpa"] and "attention" in said["sdpa"],
+        "PyTorch's attention is not named",
+        **said,
+    )
     return said
 
 
@@ -151,10 +187,17 @@ def costs() -> dict[str, Any]:
                     found.append((time.perf_counter() - begun) / 2)
         middle = {name: statistics.median(found) for name, found in times.items()}
         measured[f"width {width}, {layers} layers, {batch} x {rows} tokens"] = {
-            "plain_ms": round(1e3 * middle["plain"], 1), "recorded": round(middle["recorded"] / middle["plain"], 3),
-            "every": round(middle["every"] / middle["plain"], 3), "entries": len(run.entries) // 2}
+            "plain_ms": round(1e3 * middle["plain"], 1),
+            "recorded": round(middle["recorded"] / middle["plain"], 3),
+            "every": round(middle["every"] / middle["plain"], 3),
+            "entries": len(run.entries) // 2,
+        }
         del model, optimizer
         torch.cuda.empty_cache()
     busy = next(iter(measured.values()))
-    demand(busy["recorded"] <= MOST_COST, f"a recorded step costs more than {MOST_COST} of a plain one", measured=measured)
+    demand(
+        busy["recorded"] <= MOST_COST,
+        f"a recorded step costs more than {MOST_COST} of a plain one",
+        measured=measured,
+    )
     return {"measured": measured}

@@ -47,10 +47,24 @@ DIFFERENT_CHAINS = (("ascending", "shift"), ("descending", "symmetric-shift"))
 def case(kernel: BundledKernel, shape: tuple[int, int, int, int, int, str], seed: int = 0) -> Case:
     """The shape as a problem for the kernel; sizes that its table fixes replace the shape's."""
     q_rows, kv_rows, batch, heads, kv_heads, memory = shape
-    sizes = {"q_rows": q_rows, "kv_rows": kv_rows, "batch": batch, "heads": heads, "kv_heads": kv_heads}
+    sizes = {
+        "q_rows": q_rows,
+        "kv_rows": kv_rows,
+        "batch": batch,
+        "heads": heads,
+        "kv_heads": kv_heads,
+    }
     sizes |= kernel.fixed_sizes
-    return Case(kernel.head_dim, kernel.mask, memory=memory, seed=seed, element=kernel.element, softcap=kernel.softcap,
-                has_sink=kernel.has_sink, **sizes)
+    return Case(
+        kernel.head_dim,
+        kernel.mask,
+        memory=memory,
+        seed=seed,
+        element=kernel.element,
+        softcap=kernel.softcap,
+        has_sink=kernel.has_sink,
+        **sizes,
+    )
 
 
 def accuracy_cases(kernel: BundledKernel, is_first: bool, quick: bool) -> list[Case]:
@@ -58,6 +72,13 @@ def accuracy_cases(kernel: BundledKernel, is_first: bool, quick: bool) -> list[C
     shape."""
     if kernel.fixed_sizes:
         return [case(kernel, FEW_SHAPES[0], seed=1)]
-    shapes = FEW_SHAPES[:1] if quick and not is_first else FEW_SHAPES if not is_first else \
-        QUICK_SHAPES if quick else SHAPES + FEW_SHAPES
+    shapes = (
+        FEW_SHAPES[:1]
+        if quick and not is_first
+        else FEW_SHAPES
+        if not is_first
+        else QUICK_SHAPES
+        if quick
+        else SHAPES + FEW_SHAPES
+    )
     return [case(kernel, shape, seed) for seed, shape in enumerate(shapes)]

@@ -52,9 +52,14 @@ def unroll(words: array.array, first_visit_word: int, record: array.array) -> Bu
     tasks = []
     for step in range(per_round * rounds):
         at = first_visit_word + VISIT_WORDS * (first + step % per_round)
-        expect(at + VISIT_WORDS <= len(words), f"visit {first + step % per_round} is behind the end")
-        head, q, turn, is_last = words[at:at + VISIT_WORDS]
-        expect(is_last in (0, 1), f"visit {first + step % per_round} has mark {is_last}, expected 0 or 1")
+        expect(
+            at + VISIT_WORDS <= len(words), f"visit {first + step % per_round} is behind the end"
+        )
+        head, q, turn, is_last = words[at : at + VISIT_WORDS]
+        expect(
+            is_last in (0, 1),
+            f"visit {first + step % per_round} has mark {is_last}, expected 0 or 1",
+        )
         tasks.append((first_head + head + step // per_round, q, turn, bool(is_last)))
     return BufferItem(sequence, kv_head, kv, part_turn, tuple(tasks))
 
@@ -63,17 +68,27 @@ def decode(words: array.array) -> list[list[BufferItem]]:
     """The items of each worker, in the order of its list. Raises MalformedError."""
     expect(len(words) >= HEADER_WORDS, f"a header has {HEADER_WORDS} words, found {len(words)}")
     version, workers, items, lists_at, items_at, visits_at, _, reserved = words[:HEADER_WORDS]
-    expect((version, lists_at, reserved) == (1, HEADER_WORDS, 0),
-           f"header {list(words[:HEADER_WORDS])}, expected version 1, lists at {HEADER_WORDS} and a 0 behind")
-    expect(items_at % 8 == 0 and visits_at == items_at + ITEM_WORDS * items and items_at > lists_at + workers,
-           f"items at {items_at} and visits at {visits_at} do not follow {workers} lists and {items} items")
-    lists = words[lists_at:lists_at + workers + 1]
-    expect(lists[0] == 0 and lists[-1] == items and list(lists) == sorted(lists),
-           f"lists begin at {list(lists)}, expected 0 to {items}, ascending")
+    expect(
+        (version, lists_at, reserved) == (1, HEADER_WORDS, 0),
+        f"header {list(words[:HEADER_WORDS])}, expected version 1, lists at {HEADER_WORDS} and a 0"
+        " behind",
+    )
+    expect(
+        items_at % 8 == 0
+        and visits_at == items_at + ITEM_WORDS * items
+        and items_at > lists_at + workers,
+        f"items at {items_at} and visits at {visits_at} do not follow {workers} lists and {items}"
+        " items",
+    )
+    lists = words[lists_at : lists_at + workers + 1]
+    expect(
+        lists[0] == 0 and lists[-1] == items and list(lists) == sorted(lists),
+        f"lists begin at {list(lists)}, expected 0 to {items}, ascending",
+    )
 
     def item(index: int) -> BufferItem:
         at = items_at + ITEM_WORDS * index
-        return unroll(words, visits_at, words[at:at + ITEM_WORDS])
+        return unroll(words, visits_at, words[at : at + ITEM_WORDS])
 
     return [[item(index) for index in range(begin, end)] for begin, end in zip(lists, lists[1:])]
 
@@ -85,14 +100,20 @@ def expected(schedule: dict[str, Any]) -> list[list[BufferItem]]:
         for turn, (kv, part) in enumerate(chain["order"]):
             is_last = turn + 1 == len(chain["order"])
             turns[chain["sequence"], chain["head"], chain["q"], kv, part] = (turn, is_last)
-    part_turns = {(chain["sequence"], chain["kvHead"], chain["kv"], part): turn
-                  for chain in schedule["partChains"] for turn, part in enumerate(chain["order"])}
+    part_turns = {
+        (chain["sequence"], chain["kvHead"], chain["kv"], part): turn
+        for chain in schedule["partChains"]
+        for turn, part in enumerate(chain["order"])
+    }
     lists: list[list[BufferItem]] = [[] for _ in range(schedule["workers"])]
     for item in schedule["items"]:
         sequence, kv_head, kv, part = item["sequence"], item["kvHead"], item["kv"], item["part"]
         tasks = tuple((head, q, *turns[sequence, head, q, kv, part]) for head, q in item["visit"])
         lists[item["worker"]].append(
-            BufferItem(sequence, kv_head, kv, part_turns.get((sequence, kv_head, kv, part), 0), tasks))
+            BufferItem(
+                sequence, kv_head, kv, part_turns.get((sequence, kv_head, kv, part), 0), tasks
+            )
+        )
     return lists
 
 
@@ -106,10 +127,12 @@ def differences(words: array.array, schedule: dict[str, Any]) -> list[str]:
     want = expected(schedule)
     if len(found) != len(want):
         return [f"{len(found)} workers, expected {len(want)}"]
-    return [f"worker {worker}, item {index}: {str(mine)[:300]}, expected {str(theirs)[:300]}"
-            for worker, (have, should) in enumerate(zip(found, want))
-            for index, (mine, theirs) in enumerate(zip([*have, None], [*should, None]))
-            if mine != theirs][:10]
+    return [
+        f"worker {worker}, item {index}: {str(mine)[:300]}, expected {str(theirs)[:300]}"
+        for worker, (have, should) in enumerate(zip(found, want))
+        for index, (mine, theirs) in enumerate(zip([*have, None], [*should, None]))
+        if mine != theirs
+    ][:10]
 
 
 def read_words(path: Path) -> array.array:
@@ -131,7 +154,11 @@ def main() -> int:
         print(f"{arguments.report}: {len(schedules)} schedules, expected one", file=sys.stderr)
         return 1
     found = differences(read_words(arguments.buffer), schedules[0])
-    print("\n".join(found) if found else f"the order of {len(schedules[0]['items'])} items, as reported")
+    print(
+        "\n".join(found)
+        if found
+        else f"the order of {len(schedules[0]['items'])} items, as reported"
+    )
     return 1 if found else 0
 
 

@@ -36,14 +36,18 @@ MEAN, LEAST = 0.995, 0.98
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
     parser.add_argument("--masks", default="full,causal")
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--seconds", type=float, default=300, help="begin no further problem after so many")
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="begin no further problem after so many"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the order in which variants run")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -55,8 +59,11 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for case in problems([int(length) for length in arguments.lengths.split(",")],
-                         [int(size) for size in arguments.head_dims.split(",")], arguments.masks.split(",")):
+    for case in problems(
+        [int(length) for length in arguments.lengths.split(",")],
+        [int(size) for size in arguments.head_dims.split(",")],
+        arguments.masks.split(","),
+    ):
         if time.monotonic() - begun > arguments.seconds:
             left_out.append(case.name)
             continue
@@ -70,16 +77,30 @@ def main() -> int:
         rows.append(compared(found, bits))
         torch.cuda.empty_cache()
     means = print_comparison(rows)
-    print(f"{time.monotonic() - begun:.0f} s" + (f"; no time was left for {', '.join(left_out)}" if left_out else ""))
+    print(
+        f"{time.monotonic() - begun:.0f} s"
+        + (f"; no time was left for {', '.join(left_out)}" if left_out else "")
+    )
     if arguments.json:
-        about = {"old": old.commit, "new": new.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
-                 "torch": torch.__version__, "rounds": arguments.rounds, "left_out": left_out, "means": means, "ratios": rows,
-                 "results": results}
+        about = {
+            "old": old.commit,
+            "new": new.commit,
+            "date": time.strftime("%Y-%m-%d"),
+            "gpu": torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "rounds": arguments.rounds,
+            "left_out": left_out,
+            "means": means,
+            "ratios": rows,
+            "results": results,
+        }
         write_record(arguments.json, about)
     return int(bool(left_out) or means["new"]["mean"] < MEAN or means["new"]["least"] < LEAST)
 
 
-def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator: random.Random) -> tuple[list[dict], str]:
+def measure_case(
+    case: Case, kernels: dict[str, Kernel], rounds: int, generator: random.Random
+) -> tuple[list[dict], str]:
     """(a summary of each variant, where NEW's gradients differ from OLD's if they do)."""
     tensors = {name: tensor.detach() for name, tensor in make_tensors(case)[0].items()}
     variants, gradients = [], {}
@@ -90,7 +111,9 @@ def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator:
         gradients[name] = {output: tensors[output].clone() for output in OUTPUTS}
         variants.append(Variant(name, launch.run, launch=launch))
     measure(variants, rounds, None, generator)
-    return [summary(case, variant) for variant in variants], differences(gradients["new"], gradients["old"])
+    return [summary(case, variant) for variant in variants], differences(
+        gradients["new"], gradients["old"]
+    )
 
 
 if __name__ == "__main__":

@@ -38,35 +38,66 @@ class Problem(NamedTuple):
     dropout: float = 0.0
 
 
-LEFT = (Problem("float32", "causal", torch.float32), Problem("float32, long", "none", torch.float32, rows=4096, heads=2),
-        Problem("float32, head dim 128", "causal", torch.float32, 128), Problem("mask", "mask"), Problem("mask, f16", "mask", torch.float16, 128),
-        Problem("bias", "bias"), Problem("bias of all heads", "shared bias", batch=2), Problem("bias, float32", "bias", torch.float32),
-        Problem("head dim 96", "causal", head_dim=96), Problem("dropout", "causal", dropout=0.1))
-SERVED = tuple(Problem(f"{kind} d{head_dim}", kind, head_dim=head_dim, batch=2) for kind in ("none", "causal") for head_dim in (64, 128))
+LEFT = (
+    Problem("float32", "causal", torch.float32),
+    Problem("float32, long", "none", torch.float32, rows=4096, heads=2),
+    Problem("float32, head dim 128", "causal", torch.float32, 128),
+    Problem("mask", "mask"),
+    Problem("mask, f16", "mask", torch.float16, 128),
+    Problem("bias", "bias"),
+    Problem("bias of all heads", "shared bias", batch=2),
+    Problem("bias, float32", "bias", torch.float32),
+    Problem("head dim 96", "causal", head_dim=96),
+    Problem("dropout", "causal", dropout=0.1),
+)
+SERVED = tuple(
+    Problem(f"{kind} d{head_dim}", kind, head_dim=head_dim, batch=2)
+    for kind in ("none", "causal")
+    for head_dim in (64, 128)
+)
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0].name
     found = [Test(f"efficient left {one.name}", first, lambda one=one: left(one)) for one in LEFT]
-    found += [Test(f"efficient served {one.name}", first, lambda one=one: served(one)) for one in SERVED]
-    return [*found, Test("efficient strict mode", first, strict), Test("efficient no operator unknown", first, none_unknown)]
+    found += [
+        Test(f"efficient served {one.name}", first, lambda one=one: served(one)) for one in SERVED
+    ]
+    return [
+        *found,
+        Test("efficient strict mode", first, strict),
+        Test("efficient no operator unknown", first, none_unknown),
+    ]
 
 
 def inputs(problem: Problem) -> tuple[list[torch.Tensor], dict[str, Any], torch.Tensor]:
     """q, k, v and a bias, options for SDPA, and do."""
     torch.manual_seed(5)
     shape = (problem.batch, problem.heads, problem.rows, problem.head_dim)
-    leaves = [torch.randn(shape, device="cuda", dtype=problem.dtype, requires_grad=True) for _ in range(3)]
+    leaves = [
+        torch.randn(shape, device="cuda", dtype=problem.dtype, requires_grad=True) for _ in range(3)
+    ]
     options: dict[str, Any] = {"is_causal": problem.kind == "causal", "dropout_p": problem.dropout}
     if problem.kind == "mask":
         options["attn_mask"] = torch.rand(problem.rows, problem.rows, device="cuda") < 0.7
     if "bias" in problem.kind:
         of_heads = (1, 1) if "shared" in problem.kind else shape[:2]
-        leaves.append(torch.randn(*of_heads, problem.rows, problem.rows, device="cuda", dtype=problem.dtype, requires_grad=True))
+        leaves.append(
+            torch.randn(
+                *of_heads,
+                problem.rows,
+                problem.rows,
+                device="cuda",
+                dtype=problem.dtype,
+                requires_grad=True,
+            )
+        )
     return leaves, options, torch.randn(shape, device="cuda", dtype=problem.dtype)
 
 
-def computed(leaves: list[torch.Tensor], options: dict[str, Any], do: torch.Tensor, backend: SDPBackend) -> dict[str, torch.Tensor]:
+def computed(
+    leaves: list[torch.Tensor], options: dict[str, Any], do: torch.Tensor, backend: SDPBackend
+) -> dict[str, torch.Tensor]:
     bias = {"attn_mask": leaves[3]} if len(leaves) > 3 else {}
     o = attended(*leaves[:3], backend=backend, **options, **bias)
     return dict(zip((*OUTPUTS, "dbias"), torch.autograd.grad(o, leaves, do)))
@@ -77,7 +108,9 @@ def attended(*leaves: torch.Tensor, backend: SDPBackend, **options: Any) -> torc
         return F.scaled_dot_product_attention(*leaves, **options)
 
 
-def differing(compute: Callable[[], dict[str, torch.Tensor]], expected: dict[str, torch.Tensor]) -> int:
+def differing(
+    compute: Callable[[], dict[str, torch.Tensor]], expected: dict[str, torch.Tensor]
+) -> int:
     """The bits of the runs, beside matrix products on another stream."""
     other, count = torch.cuda.Stream(), 0
     a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
@@ -102,14 +135,27 @@ def left(problem: Problem) -> dict[str, Any]:
         before = sum(count for (name, _), count in enabled.left.items() if name == EFFICIENT)
         expected = compute()
         wrong = differing(compute, expected)
-        counted = sum(count for (name, _), count in enabled.left.items() if name == EFFICIENT) - before
+        counted = (
+            sum(count for (name, _), count in enabled.left.items() if name == EFFICIENT) - before
+        )
     demand(not wrong, f"{wrong} of {REPEATS} runs have other bits")
-    demand(counted == REPEATS + 1, f"expected {REPEATS + 1} calls to be counted as left, found {counted}", left=str(enabled.left))
+    demand(
+        counted == REPEATS + 1,
+        f"expected {REPEATS + 1} calls to be counted as left, found {counted}",
+        left=str(enabled.left),
+    )
     demand(all(one.isfinite().all() for one in expected.values()), "gradients are not finite")
     worst = 0.0
     if not problem.dropout:
-        exact = computed([x.detach().double().requires_grad_() for x in leaves], options, do.double(), SDPBackend.MATH)
-        worst = max(reference.relative_error(expected[name], exact[name], exact[name]) for name in expected)
+        exact = computed(
+            [x.detach().double().requires_grad_() for x in leaves],
+            options,
+            do.double(),
+            SDPBackend.MATH,
+        )
+        worst = max(
+            reference.relative_error(expected[name], exact[name], exact[name]) for name in expected
+        )
         demand(worst < MOST[problem.dtype], "gradients are far from float64", worst=worst)
     return {"worst": worst, "repeats": REPEATS, "others_without": differing(compute, compute())}
 
@@ -125,15 +171,33 @@ def served(problem: Problem) -> dict[str, Any]:
         before = enabled.served[EFFICIENT]
         expected = compute()
         wrong = differing(compute, expected)
-        demand(enabled.served[EFFICIENT] - before == REPEATS + 1, "expected all calls to be served", served=dict(enabled.served), left=str(enabled.left))
+        demand(
+            enabled.served[EFFICIENT] - before == REPEATS + 1,
+            "expected all calls to be served",
+            served=dict(enabled.served),
+            left=str(enabled.left),
+        )
         torch._dynamo.reset()
-        o = torch.compile(attended, fullgraph=True)(*leaves, backend=SDPBackend.EFFICIENT_ATTENTION, **options)
+        o = torch.compile(attended, fullgraph=True)(
+            *leaves, backend=SDPBackend.EFFICIENT_ATTENTION, **options
+        )
         demand_same(dict(zip(OUTPUTS, torch.autograd.grad(o, leaves, do))), expected, "compiled")
-        demand(enabled.served[EFFICIENT] - before == REPEATS + 2, "compiled programs go past it", served=dict(enabled.served))
+        demand(
+            enabled.served[EFFICIENT] - before == REPEATS + 2,
+            "compiled programs go past it",
+            served=dict(enabled.served),
+        )
     torch._dynamo.reset()
     demand(not wrong, f"{wrong} of {REPEATS} runs have other bits")
-    ours = dict(zip(OUTPUTS, torch.autograd.grad(attention(*leaves, causal=options["is_causal"]), leaves, do)))
-    worst = max(reference.relative_error(expected[name], ours[name], ours[name]) for name in OUTPUTS)
+    ours = dict(
+        zip(
+            OUTPUTS,
+            torch.autograd.grad(attention(*leaves, causal=options["is_causal"]), leaves, do),
+        )
+    )
+    worst = max(
+        reference.relative_error(expected[name], ours[name], ours[name]) for name in OUTPUTS
+    )
     demand(worst < MOST[problem.dtype], "gradients are far from those of attention()", worst=worst)
     return {"beside_attention": worst, "repeats": REPEATS}
 
@@ -145,7 +209,11 @@ def strict() -> dict[str, Any]:
         expected = computed(leaves, options, do, SDPBackend.EFFICIENT_ATTENTION)
         torch.use_deterministic_algorithms(True)
         try:
-            demand_same(computed(leaves, options, do, SDPBackend.EFFICIENT_ATTENTION), expected, "strict mode")
+            demand_same(
+                computed(leaves, options, do, SDPBackend.EFFICIENT_ATTENTION),
+                expected,
+                "strict mode",
+            )
         finally:
             torch.use_deterministic_algorithms(False)
     return {}

@@ -77,11 +77,19 @@ def measure(name: str) -> dict[str, Any]:
     steps.take("CUDA's context", lambda: torch.zeros(1, device="cuda"))
     generator = torch.Generator(device="cuda").manual_seed(1)
     shapes = [(heads, 1), (kv_heads, 2), (kv_heads, 3), (heads, 4)]
-    q, k, v, do = (torch.randn((rows, count, head_dim) if lengths else (batch, count, rows, head_dim), device="cuda", generator=generator).bfloat16()
-                   for count, _ in shapes)
+    q, k, v, do = (
+        torch.randn(
+            (rows, count, head_dim) if lengths else (batch, count, rows, head_dim),
+            device="cuda",
+            generator=generator,
+        ).bfloat16()
+        for count, _ in shapes
+    )
     leaves = [x.requires_grad_() for x in (q, k, v)]
 
-    ends = torch.tensor([sum(lengths[:i]) for i in range(len(lengths) + 1)], dtype=torch.int32, device="cuda")
+    ends = torch.tensor(
+        [sum(lengths[:i]) for i in range(len(lengths) + 1)], dtype=torch.int32, device="cuda"
+    )
 
     def theirs() -> Any:
         """PyTorch's own, once: its operators load their code, autograd begins its threads."""
@@ -90,14 +98,28 @@ def measure(name: str) -> dict[str, Any]:
         given = [one.detach() for one in (q, k, v)]
         if lengths:
             right = 0 if causal else -1
-            found = torch.ops.aten._flash_attention_forward(*given, ends, ends, max(lengths), max(lengths), 0.0, False, False,
-                                                            window_size_left=-1, window_size_right=right)
+            found = torch.ops.aten._flash_attention_forward(
+                *given,
+                ends,
+                ends,
+                max(lengths),
+                max(lengths),
+                0.0,
+                False,
+                False,
+                window_size_left=-1,
+                window_size_right=right,
+            )
             at = torch.arange(rows, device="cuda")
             outside = (at < ends[0]) | (at >= ends[-1])
             return found[0].masked_fill(outside[:, None, None], 0), found[1].masked_fill(outside, 0)
         for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION):
             with sdpa_kernel(backend):
-                o = F.scaled_dot_product_attention(*[one.requires_grad_() for one in given], is_causal=causal, enable_gqa=heads != kv_heads)
+                o = F.scaled_dot_product_attention(
+                    *[one.requires_grad_() for one in given],
+                    is_causal=causal,
+                    enable_gqa=heads != kv_heads,
+                )
         return o
 
     steps.take("PyTorch's attention, the first", theirs)
@@ -115,10 +137,22 @@ def measure(name: str) -> dict[str, Any]:
     gradients = ()
     for turn in ("first", "second", "third"):
         o = steps.take(f"forward, the {turn}", lambda: attention(*leaves, **options))
-        gradients = steps.take(f"backward, the {turn}", lambda o=o: torch.autograd.grad(o, leaves, do))
-    content = b"".join(one.contiguous().view(torch.uint8).cpu().numpy().tobytes() for one in gradients)
-    ours = {way: round(steps.ms[f"{way}, the first"] - steps.ms[f"{way}, the third"], 2) for way in ("forward", "backward")}
-    return {"ms": steps.ms, "ours_ms": ours, "waited_for": waited, "hash": hashlib.sha256(content).hexdigest()[:16]}
+        gradients = steps.take(
+            f"backward, the {turn}", lambda o=o: torch.autograd.grad(o, leaves, do)
+        )
+    content = b"".join(
+        one.contiguous().view(torch.uint8).cpu().numpy().tobytes() for one in gradients
+    )
+    ours = {
+        way: round(steps.ms[f"{way}, the first"] - steps.ms[f"{way}, the third"], 2)
+        for way in ("forward", "backward")
+    }
+    return {
+        "ms": steps.ms,
+        "ours_ms": ours,
+        "waited_for": waited,
+        "hash": hashlib.sha256(content).hexdigest()[:16],
+    }
 
 
 class Listener(logging.Handler):
@@ -134,8 +168,19 @@ class Listener(logging.Handler):
 
 
 def of_process(problem: str, cache: Path, has_ptxas: bool, ptxas: str) -> dict[str, Any]:
-    environment = os.environ | {"DASH_CACHE": str(cache), "CUDA_CACHE_DISABLE": "1", "DASH_PTXAS": ptxas if has_ptxas else NO_PTXAS}
-    done = subprocess.run([sys.executable, __file__, "--problem", problem], env=environment, capture_output=True, text=True, check=False, timeout=300)
+    environment = os.environ | {
+        "DASH_CACHE": str(cache),
+        "CUDA_CACHE_DISABLE": "1",
+        "DASH_PTXAS": ptxas if has_ptxas else NO_PTXAS,
+    }
+    done = subprocess.run(
+        [sys.executable, __file__, "--problem", problem],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     if done.returncode:
         sys.exit(f"error: '{problem}' ended with status {done.returncode}: {done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -162,20 +207,31 @@ def cases_of(problem: str, programs: Path, ptxas: str, at: Path) -> dict[str, di
 def complaints(problem: str, found: dict[str, dict[str, Any]]) -> list[str]:
     said = []
     if len({one["hash"] for one in found.values()}) != 1:
-        said.append(f"{problem}: gradients differ between cases: {({name: one['hash'] for name, one in found.items()})}")
+        said.append(
+            f"{problem}: gradients differ between cases:"
+            f" { ({name: one['hash'] for name, one in found.items()}) }"
+        )
     for name in KEPT:
         if name not in found:
             continue
         if found[name]["waited_for"]:
-            said.append(f"{problem}, {name}: expected nothing to wait for, found {found[name]['waited_for']}")
+            said.append(
+                f"{problem}, {name}: expected nothing to wait for, found"
+                f" {found[name]['waited_for']}"
+            )
         for way, ms in found[name]["ours_ms"].items():
             if ms > MOST_MS:
-                said.append(f"{problem}, {name}: expected at most {MOST_MS:.0f} ms of the {way} in dash's own code, found {ms}")
+                said.append(
+                    f"{problem}, {name}: expected at most {MOST_MS:.0f} ms of the {way} in dash's"
+                    f" own code, found {ms}"
+                )
     return said
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--programs", type=Path)
     parser.add_argument("--record", type=Path)
     parser.add_argument("--problem", help=argparse.SUPPRESS)
@@ -190,17 +246,35 @@ def main() -> int:
     from dash_attn.support.records import write_record
 
     ptxas = next(iter([*find_assemblers(), *packaged_assemblers()]), "")
-    record: dict[str, Any] = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-                              "ptxas": ptxas}
+    record: dict[str, Any] = {
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%d"),
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "ptxas": ptxas,
+    }
     said: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dash-first-") as name:
         programs = arguments.programs
         if programs is None:
             programs, begun = Path(name, "made"), time.monotonic()
-            subprocess.run([sys.executable, "-m", "dash_attn.cubin", "--all", f"--to={programs}", "--elements=bf16"], check=True,
-                           env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "dash_attn.cubin",
+                    "--all",
+                    f"--to={programs}",
+                    "--elements=bf16",
+                ],
+                check=True,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            )
             record["all_seconds"] = round(time.monotonic() - begun, 1)
-        record["programs"] = {"files": sum(1 for _ in programs.iterdir()), "bytes": sum(path.stat().st_size for path in programs.iterdir())}
+        record["programs"] = {
+            "files": sum(1 for _ in programs.iterdir()),
+            "bytes": sum(path.stat().st_size for path in programs.iterdir()),
+        }
         rows = []
         for number, problem in enumerate(PROBLEMS):
             found = cases_of(problem, programs, ptxas, Path(name, str(number)))
@@ -208,11 +282,17 @@ def main() -> int:
             rows += [{"problem": problem, "case": case, **one} for case, one in found.items()]
             for case, one in found.items():
                 ours = ", ".join(f"{way} {ms:.1f} ms" for way, ms in one["ours_ms"].items())
-                print(f"{problem}, {case}: dash's own {ours}; {one['ms']}; {one['waited_for'] or 'nothing waited for'}", flush=True)
+                print(
+                    f"{problem}, {case}: dash's own {ours}; {one['ms']};"
+                    f" {one['waited_for'] or 'nothing waited for'}",
+                    flush=True,
+                )
     record |= {"complaints": said, "results": rows}
     if arguments.record:
         write_record(arguments.record, record)
-    print("\n".join(said) if said else f"all of {len(rows)} processes as expected, on {record['gpu']}")
+    print(
+        "\n".join(said) if said else f"all of {len(rows)} processes as expected, on {record['gpu']}"
+    )
     return int(bool(said))
 
 

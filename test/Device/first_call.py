@@ -34,30 +34,45 @@ LAUNCHES = 2000
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
-    kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
+    kernel = next(
+        (kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None
+    )
     if kernel is None:
         return []
-    return [Test(f"first_call {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
-            for test in (from_cache, from_cubin, two_processes)]
+    return [
+        Test(
+            f"first_call {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel)
+        )
+        for test in (from_cache, from_cubin, two_processes)
+    ]
 
 
 def start(manifest: Path, cache: str) -> subprocess.Popen[str]:
     environment = os.environ | {"DASH_CACHE": cache, "CUDA_CACHE_DISABLE": "1"}
     if ptxas := find_ptxas():
         environment["DASH_PTXAS"] = ptxas
-    return subprocess.Popen([sys.executable, str(Path(__file__)), str(manifest)], env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__)), str(manifest)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
     out, errors = process.communicate(timeout=55)
     if process.returncode:
         raise Failed(f"the process ended with status {process.returncode}", output=errors[-2000:])
-    return json.loads(out.splitlines()[-1]) | {"warnings": errors.count("cannot keep assembled code")}
+    return json.loads(out.splitlines()[-1]) | {
+        "warnings": errors.count("cannot keep assembled code")
+    }
 
 
 def demand_alike(found: list[dict[str, Any]]) -> None:
-    demand(len({one["hash"] for one in found}) == 1, "gradients differ in their bits", outcomes=found)
+    demand(
+        len({one["hash"] for one in found}) == 1, "gradients differ in their bits", outcomes=found
+    )
     demand(not any(one["warnings"] for one in found), "the cache does not serve", outcomes=found)
 
 
@@ -65,7 +80,9 @@ def plain(bundled: BundledKernel, folder: Path) -> Path:
     """A copy of the kernel without a cubin."""
     raw = json.loads(bundled.path.read_text(encoding="utf-8"))
     raw.pop("cubin", None)
-    (folder / raw["ptx"]["file"]).write_bytes(bundled.path.with_name(raw["ptx"]["file"]).read_bytes())
+    (folder / raw["ptx"]["file"]).write_bytes(
+        bundled.path.with_name(raw["ptx"]["file"]).read_bytes()
+    )
     path = folder / bundled.path.name
     path.write_text(json.dumps(raw), encoding="utf-8")
     return path
@@ -80,8 +97,16 @@ def from_cache(bundled: BundledKernel) -> dict[str, Any]:
         kept = list(Path(name, "cache").iterdir())
     demand_alike(found)
     record = dict(zip(("assembled", "kept", "found"), found))
-    demand(len(kept) == 1, f"expected one file in the cache, found {kept}: does ptxas refuse the PTX", **record)
-    demand(found[2]["seconds"] < MOST_SECONDS, f"expected at most {MOST_SECONDS} s, found {found[2]['seconds']:.3f}", **record)
+    demand(
+        len(kept) == 1,
+        f"expected one file in the cache, found {kept}: does ptxas refuse the PTX",
+        **record,
+    )
+    demand(
+        found[2]["seconds"] < MOST_SECONDS,
+        f"expected at most {MOST_SECONDS} s, found {found[2]['seconds']:.3f}",
+        **record,
+    )
     return record
 
 
@@ -93,7 +118,9 @@ def from_cubin(bundled: BundledKernel) -> dict[str, Any]:
         if "cubin" in bundled.manifest:
             path = bundled.path
         elif ptxas is None:
-            raise Skip("the bundle has no cubins (make-device-bundle --ptxas), and here is no ptxas")
+            raise Skip(
+                "the bundle has no cubins (make-device-bundle --ptxas), and here is no ptxas"
+            )
         else:
             try:
                 assemble(path, ptxas)
@@ -102,7 +129,11 @@ def from_cubin(bundled: BundledKernel) -> dict[str, Any]:
         by_cubin = outcome(start(path, "off"))
     record = {"ptx": by_ptx, "cubin": by_cubin}
     demand_alike([by_ptx, by_cubin])
-    demand(by_cubin["seconds"] < MOST_SECONDS, f"expected at most {MOST_SECONDS} s, found {by_cubin['seconds']:.3f}", **record)
+    demand(
+        by_cubin["seconds"] < MOST_SECONDS,
+        f"expected at most {MOST_SECONDS} s, found {by_cubin['seconds']:.3f}",
+        **record,
+    )
     return record
 
 
@@ -116,7 +147,10 @@ def two_processes(bundled: BundledKernel) -> dict[str, Any]:
         found.append(outcome(start(path, str(cache))))
         kept = [file.name for file in cache.iterdir()]
     demand_alike(found)
-    demand(len(kept) == 1 and kept[0].endswith(".cubin"), f"expected one whole file in the cache, found {kept}")
+    demand(
+        len(kept) == 1 and kept[0].endswith(".cubin"),
+        f"expected one whole file in the cache, found {kept}",
+    )
     return {"outcomes": found}
 
 
@@ -133,14 +167,27 @@ def measure(manifest: str) -> dict[str, Any]:
     kernel.backward(**tensors, scale=case.scale)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - begun
-    gradients = b"".join(tensors[name].contiguous().view(torch.uint8).cpu().numpy().tobytes() for name in OUTPUTS)
-    launch, stream = kernel.bind(**tensors, scale=case.scale), torch.cuda.current_stream().cuda_stream
+    gradients = b"".join(
+        tensors[name].contiguous().view(torch.uint8).cpu().numpy().tobytes() for name in OUTPUTS
+    )
+    launch, stream = (
+        kernel.bind(**tensors, scale=case.scale),
+        torch.cuda.current_stream().cuda_stream,
+    )
     moving = [tensors, {name: tensor.clone() for name, tensor in tensors.items()}]
-    calls = {"bound": lambda _: launch.run(), "backward": lambda _: kernel.backward(**tensors, scale=case.scale),
-             "backward, given a stream": lambda _: kernel.backward(**tensors, scale=case.scale, stream=stream),
-             "backward, other tensors": lambda i: kernel.backward(**moving[i % 2], scale=case.scale)}
-    return {"seconds": seconds, "hash": hashlib.sha256(gradients).hexdigest(),
-            "microseconds": {name: host_time(call) for name, call in calls.items()}}
+    calls = {
+        "bound": lambda _: launch.run(),
+        "backward": lambda _: kernel.backward(**tensors, scale=case.scale),
+        "backward, given a stream": lambda _: kernel.backward(
+            **tensors, scale=case.scale, stream=stream
+        ),
+        "backward, other tensors": lambda i: kernel.backward(**moving[i % 2], scale=case.scale),
+    }
+    return {
+        "seconds": seconds,
+        "hash": hashlib.sha256(gradients).hexdigest(),
+        "microseconds": {name: host_time(call) for name, call in calls.items()},
+    }
 
 
 def host_time(call: Any) -> float:

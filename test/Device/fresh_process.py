@@ -36,8 +36,7 @@ Before = Callable[[], None]
 Given = tuple[Any, ...]  # gradients, and what they are beside, or None
 
 
-# ---- In a process of its own: each returns gradients, and exact ones or None
-# -----------------------------------------
+# ---- In a process of its own: each returns gradients, and exact ones or None ---------------------
 
 
 def tensors(count: int, *shape: int) -> list[Any]:
@@ -46,8 +45,12 @@ def tensors(count: int, *shape: int) -> list[Any]:
     import torch
 
     generator = torch.Generator(device=DEVICE).manual_seed(1)
-    found = [torch.randn(shape, device=DEVICE, generator=generator).bfloat16() for _ in range(count)]
-    free = [torch.empty(size, dtype=torch.uint8, device=DEVICE) for size in (1 << 27, *(1 << 19,) * 8)]
+    found = [
+        torch.randn(shape, device=DEVICE, generator=generator).bfloat16() for _ in range(count)
+    ]
+    free = [
+        torch.empty(size, dtype=torch.uint8, device=DEVICE) for size in (1 << 27, *(1 << 19,) * 8)
+    ]
     del free
     return found
 
@@ -56,16 +59,24 @@ def exact(q: Any, k: Any, v: Any, do: Any, sink: Any = None) -> list[Any]:
     """By PyTorch's autograd in float64, causal; [batch, heads, rows, head_dim]."""
     import torch
 
-    leaves = [x.detach().double().requires_grad_() for x in (q, k, v, *(() if sink is None else (sink,)))]
+    leaves = [
+        x.detach().double().requires_grad_() for x in (q, k, v, *(() if sink is None else (sink,)))
+    ]
     scores = leaves[0] @ leaves[1].mT * q.shape[3] ** -0.5
-    scores = scores.masked_fill(torch.ones(q.shape[2], k.shape[2], device=q.device).triu(1).bool(), -torch.inf)
+    scores = scores.masked_fill(
+        torch.ones(q.shape[2], k.shape[2], device=q.device).triu(1).bool(), -torch.inf
+    )
     if sink is not None:
-        scores = torch.cat([scores, leaves[3][None, :, None, None].expand(*scores.shape[:3], 1)], -1)
-    o = scores.softmax(-1)[..., :k.shape[2]] @ leaves[2]
+        scores = torch.cat(
+            [scores, leaves[3][None, :, None, None].expand(*scores.shape[:3], 1)], -1
+        )
+    o = scores.softmax(-1)[..., : k.shape[2]] @ leaves[2]
     return list(torch.autograd.grad(o, leaves, do.double()))
 
 
-def by_attention(before: Before, head_dim: int, is_compiled: bool = False, has_sink: bool = False) -> Given:
+def by_attention(
+    before: Before, head_dim: int, is_compiled: bool = False, has_sink: bool = False
+) -> Given:
     import torch
 
     from dash_attn import attention
@@ -76,7 +87,9 @@ def by_attention(before: Before, head_dim: int, is_compiled: bool = False, has_s
     if has_sink:
         leaves.append(torch.linspace(-1, 1, 4, device=DEVICE).requires_grad_())
         options["sink"] = leaves[3]
-    o = (torch.compile(attention, fullgraph=True) if is_compiled else attention)(*leaves[:3], **options)
+    o = (torch.compile(attention, fullgraph=True) if is_compiled else attention)(
+        *leaves[:3], **options
+    )
     before()
     return torch.autograd.grad(o, leaves, do), lambda: exact(q, k, v, do, *leaves[3:])
 
@@ -88,7 +101,10 @@ def packed(before: Before, has_sink: bool = False) -> Given:
 
     q, k, v, do = tensors(4, 300, 4, 64)
     leaves, bounds = [x.requires_grad_() for x in (q, k, v)], (0, 100, 300)
-    options: dict[str, Any] = {"causal": True, "cu_seqlens_q": torch.tensor(bounds, dtype=torch.int32, device=DEVICE)}
+    options: dict[str, Any] = {
+        "causal": True,
+        "cu_seqlens_q": torch.tensor(bounds, dtype=torch.int32, device=DEVICE),
+    }
     if has_sink:
         leaves.append(torch.linspace(-1, 1, 4, device=DEVICE).requires_grad_())
         options["sink"] = leaves[3]
@@ -97,9 +113,13 @@ def packed(before: Before, has_sink: bool = False) -> Given:
     found = torch.autograd.grad(o, leaves, do)
 
     def beside() -> list[Any]:
-        of_each = [exact(*(x[begin:end].transpose(0, 1)[None] for x in (q, k, v, do)), *leaves[3:])
-                   for begin, end in zip(bounds, bounds[1:])]
-        whole = [torch.cat([one[0].transpose(0, 1) for one in each]) for each in list(zip(*of_each))[:3]]
+        of_each = [
+            exact(*(x[begin:end].transpose(0, 1)[None] for x in (q, k, v, do)), *leaves[3:])
+            for begin, end in zip(bounds, bounds[1:])
+        ]
+        whole = [
+            torch.cat([one[0].transpose(0, 1) for one in each]) for each in list(zip(*of_each))[:3]
+        ]
         return [*whole, *(sum(each) for each in list(zip(*of_each))[3:])]
 
     return found, beside
@@ -117,7 +137,10 @@ def enabled(before: Before) -> Given:
         o = F.scaled_dot_product_attention(*leaves, is_causal=True)
         before()
         found = torch.autograd.grad(o, leaves, do)
-        demanded(sum(dropin.served.values()) == 1, f"expected one served call, found {dropin.served}, left {dropin.left}")
+        demanded(
+            sum(dropin.served.values()) == 1,
+            f"expected one served call, found {dropin.served}, left {dropin.left}",
+        )
     return found, lambda: exact(q, k, v, do)
 
 
@@ -131,9 +154,17 @@ def of_transformers(before: Before) -> Given:
         raise SystemExit(f"{WITHOUT}transformers: {error}") from None
     q, k, v, do = tensors(4, 2, 4, 128, 64)
     leaves = [x.requires_grad_() for x in (q, k, v)]
-    o, _ = attend(torch.nn.Identity(), *leaves, mask(batch_size=2, q_length=128, kv_length=128), scaling=64**-0.5, is_causal=True)
+    o, _ = attend(
+        torch.nn.Identity(),
+        *leaves,
+        mask(batch_size=2, q_length=128, kv_length=128),
+        scaling=64**-0.5,
+        is_causal=True,
+    )
     before()
-    return torch.autograd.grad(o, leaves, do.transpose(1, 2).contiguous()), lambda: exact(q, k, v, do)
+    return torch.autograd.grad(o, leaves, do.transpose(1, 2).contiguous()), lambda: exact(
+        q, k, v, do
+    )
 
 
 def by_kernel(before: Before, manifest: str, is_bound: bool = False) -> Given:
@@ -143,9 +174,22 @@ def by_kernel(before: Before, manifest: str, is_bound: bool = False) -> Given:
     from dash_attn.measure.testing import OUTPUTS, Case, make_inputs
 
     kernel = Kernel.load(manifest)
-    case = Case(kernel.manifest["program"]["head_dim"], CAUSAL, 512, 512, 1, 4, 4, element=kernel.manifest["program"]["element"])
+    case = Case(
+        kernel.manifest["program"]["head_dim"],
+        CAUSAL,
+        512,
+        512,
+        1,
+        4,
+        4,
+        element=kernel.manifest["program"]["element"],
+    )
     given, failures = make_inputs(case), []
-    run = kernel.bind(**given, scale=case.scale).run if is_bound else functools.partial(kernel.backward, **given, scale=case.scale)
+    run = (
+        kernel.bind(**given, scale=case.scale).run
+        if is_bound
+        else functools.partial(kernel.backward, **given, scale=case.scale)
+    )
 
     def body() -> None:
         try:
@@ -159,7 +203,9 @@ def by_kernel(before: Before, manifest: str, is_bound: bool = False) -> Given:
     thread.join()
     if failures:
         raise failures[0]
-    return [given[name] for name in OUTPUTS], lambda: exact(*(given[name] for name in ("q", "k", "v", "do")))
+    return [given[name] for name in OUTPUTS], lambda: exact(
+        *(given[name] for name in ("q", "k", "v", "do"))
+    )
 
 
 def alone(before: Before, manifest: str) -> Given:
@@ -175,7 +221,12 @@ def alone(before: Before, manifest: str) -> Given:
         for spec in kernel.manifest["tensors"]:
             shape = tuple(sizes[item] if item in sizes else int(item) for item in spec["shape"])
             count = shape[0] * contiguous(shape)[0]
-            tensor = Tensor(kernel.driver.allocate(count * BYTES[spec["element"]], spec["name"]), shape, contiguous(shape), spec["element"])
+            tensor = Tensor(
+                kernel.driver.allocate(count * BYTES[spec["element"]], spec["name"]),
+                shape,
+                contiguous(shape),
+                spec["element"],
+            )
             kernel.driver.write(tensor.pointer, random_bits(count, tensor.dtype, generator))
             given[spec["name"]] = tensor
     before()
@@ -183,7 +234,10 @@ def alone(before: Before, manifest: str) -> Given:
     with kernel.driver.on(0):
         kernel.driver.synchronize(0)
         written = [given[name] for name in ("dq", "dk", "dv")]
-        return [kernel.driver.read(x.pointer, x.shape[0] * x.strides[0] * BYTES[x.dtype]) for x in written], None
+        return [
+            kernel.driver.read(x.pointer, x.shape[0] * x.strides[0] * BYTES[x.dtype])
+            for x in written
+        ], None
 
 
 def of_jax(before: Before) -> Given:
@@ -195,11 +249,17 @@ def of_jax(before: Before) -> Given:
         raise SystemExit(f"{WITHOUT}JAX: {error}") from None
     import dash_attn.jax
 
-    q, k, v, do = (jax.random.normal(key, (2, 4, 128, 64)).astype(jnp.bfloat16) for key in jax.random.split(jax.random.key(1), 4))
+    q, k, v, do = (
+        jax.random.normal(key, (2, 4, 128, 64)).astype(jnp.bfloat16)
+        for key in jax.random.split(jax.random.key(1), 4)
+    )
     _, backward = jax.vjp(lambda *given: dash_attn.jax.attention(*given, causal=True), q, k, v)
     before()
     found = backward(do)
-    demanded(all(bool(jnp.isfinite(x).all()) and bool((x != 0).any()) for x in found), "expected finite gradients that are not 0")
+    demanded(
+        all(bool(jnp.isfinite(x).all()) and bool((x != 0).any()) for x in found),
+        "expected finite gradients that are not 0",
+    )
     return [jax.device_get(x).tobytes() for x in found], None
 
 
@@ -233,8 +293,16 @@ def in_jax() -> None:
 FRONT_ENDS: dict[str, tuple[Callable[..., Given], Before, bool]] = {
     "attention-d64": (functools.partial(by_attention, head_dim=64), on_autograds_thread, False),
     "attention-d128": (functools.partial(by_attention, head_dim=128), on_autograds_thread, False),
-    "attention-sink": (functools.partial(by_attention, head_dim=64, has_sink=True), on_autograds_thread, False),
-    "attention-compiled": (functools.partial(by_attention, head_dim=64, is_compiled=True), on_autograds_thread, False),
+    "attention-sink": (
+        functools.partial(by_attention, head_dim=64, has_sink=True),
+        on_autograds_thread,
+        False,
+    ),
+    "attention-compiled": (
+        functools.partial(by_attention, head_dim=64, is_compiled=True),
+        on_autograds_thread,
+        False,
+    ),
     "packed": (packed, on_autograds_thread, False),
     "packed-sink": (functools.partial(packed, has_sink=True), on_autograds_thread, False),
     "enable": (enabled, on_autograds_thread, False),
@@ -242,7 +310,8 @@ FRONT_ENDS: dict[str, tuple[Callable[..., Given], Before, bool]] = {
     "kernel": (by_kernel, on_this_thread, True),
     "kernel-bound": (functools.partial(by_kernel, is_bound=True), on_this_thread, True),
     "alone": (alone, on_the_device, True),
-    "jax": (of_jax, in_jax, False)}
+    "jax": (of_jax, in_jax, False),
+}
 OF_C = "c-example"
 
 
@@ -268,23 +337,38 @@ def call_once(name: str, order: str, manifest: str) -> dict[str, Any]:
     found, beside = call(before if order == "last" else lambda: None, *[manifest] * takes_manifest)
     said: dict[str, Any] = {"hash": hash_of(found)}
     if beside is not None:
-        said["errors"] = [float((one.double() - other).norm() / other.norm()) for one, other in zip(found, beside(), strict=True)]
-        demanded(max(said["errors"]) <= MOST_ERROR, f"expected gradients within {MOST_ERROR} of float64, found {said['errors']}")
+        said["errors"] = [
+            float((one.double() - other).norm() / other.norm())
+            for one, other in zip(found, beside(), strict=True)
+        ]
+        demanded(
+            max(said["errors"]) <= MOST_ERROR,
+            f"expected gradients within {MOST_ERROR} of float64, found {said['errors']}",
+        )
     return said
 
 
-# ---- What starts them
-# ------------------------------------------------------------------------------------------------
+# ---- What starts them ----------------------------------------------------------------------------
 
 
 def tests(kernels: list[Any], quick: bool) -> list[Any]:
     from group import Test
 
-    kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug and kernel.element == "bf16"), None)
+    kernel = next(
+        (
+            kernel
+            for kernel in kernels
+            if not kernel.fixed_sizes and not kernel.debug and kernel.element == "bf16"
+        ),
+        None,
+    )
     if kernel is None:
         return []
     starter = Starter(str(kernel.path))
-    return [Test(f"fresh_process {name}", kernel.name, lambda name=name: starter.outcome(name)) for name in (*FRONT_ENDS, OF_C)]
+    return [
+        Test(f"fresh_process {name}", kernel.name, lambda name=name: starter.outcome(name))
+        for name in (*FRONT_ENDS, OF_C)
+    ]
 
 
 class Starter:
@@ -297,7 +381,9 @@ class Starter:
     def outcome(self, name: str) -> dict[str, Any]:
         if not self.begun:
             pool = ThreadPoolExecutor(AT_ONCE)
-            self.begun = {one: pool.submit(four, one, self.manifest) for one in FRONT_ENDS} | {OF_C: pool.submit(c_example, self.manifest)}
+            self.begun = {one: pool.submit(four, one, self.manifest) for one in FRONT_ENDS} | {
+                OF_C: pool.submit(c_example, self.manifest)
+            }
         return self.begun[name].result()
 
 
@@ -309,28 +395,49 @@ def four(name: str, manifest: str) -> dict[str, Any]:
     begun, found = time.monotonic(), {}
     with tempfile.TemporaryDirectory(prefix="dash-fresh-") as folder:
         for temperature in ("cold", "warm"):
-            processes = {order: start(name, order, manifest, Path(folder, order)) for order in ("first", "last")}
+            processes = {
+                order: start(name, order, manifest, Path(folder, order))
+                for order in ("first", "last")
+            }
             for order, process in processes.items():
                 try:
                     out, errors = process.communicate(timeout=SECONDS)
                 except subprocess.TimeoutExpired:
                     for one in processes.values():
                         one.kill()
-                    raise Failed(f"{temperature}, attention {order}: no gradients after {SECONDS} s") from None
+                    raise Failed(
+                        f"{temperature}, attention {order}: no gradients after {SECONDS} s"
+                    ) from None
                 last = (errors.strip().splitlines() or [""])[-1]
                 if process.returncode and last.startswith(WITHOUT):
                     raise Skip(last)
-                demand(process.returncode == 0, f"{temperature}, attention {order}: {errors.strip()[-1500:]}")
+                demand(
+                    process.returncode == 0,
+                    f"{temperature}, attention {order}: {errors.strip()[-1500:]}",
+                )
                 found[f"{temperature} {order}"] = json.loads(out.splitlines()[-1])
-    demand(len({one["hash"] for one in found.values()}) == 1, "gradients differ in their bits", outcomes=found)
+    demand(
+        len({one["hash"] for one in found.values()}) == 1,
+        "gradients differ in their bits",
+        outcomes=found,
+    )
     return {"outcomes": found, "seconds": round(time.monotonic() - begun)}
 
 
 def start(name: str, order: str, manifest: str, cache: Path) -> subprocess.Popen[str]:
     cache.mkdir(exist_ok=True, mode=0o700)
-    environment = os.environ | {"DASH_CACHE": str(cache / "code"), "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"), "CUDA_CACHE_DISABLE": "1"}
-    return subprocess.Popen([sys.executable, str(Path(__file__)), name, order, manifest], env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+    environment = os.environ | {
+        "DASH_CACHE": str(cache / "code"),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+        "CUDA_CACHE_DISABLE": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__)), name, order, manifest],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def c_example(manifest: str) -> dict[str, Any]:
@@ -341,8 +448,13 @@ def c_example(manifest: str) -> dict[str, Any]:
     from dash_attn.kernel.library import library
 
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    sources = [(root / part, root / "include") for root, part in ((HERE.parent, "examples/launch.c"),
-                                                                (HERE.parents[1], "dialects/dash/examples/launch.c"))]
+    sources = [
+        (root / part, root / "include")
+        for root, part in (
+            (HERE.parent, "examples/launch.c"),
+            (HERE.parents[1], "dialects/dash/examples/launch.c"),
+        )
+    ]
     example, include = next((pair for pair in sources if pair[0].exists()), (None, None))
     if compiler is None or example is None:
         raise Skip(f"{WITHOUT}{'C compiler' if compiler is None else 'launch.c'}")
@@ -351,14 +463,44 @@ def c_example(manifest: str) -> dict[str, Any]:
         # By the name that the program will ask for; a bundle has it under another.
         as_asked_for = Path(folder, "libdash.so.0")
         as_asked_for.symlink_to(shared)
-        built = subprocess.run([compiler, "-std=c11", str(example), f"-I{include}", str(as_asked_for), f"-Wl,-rpath,{folder}", "-ldl", "-o",
-                                f"{folder}/launch"], capture_output=True, text=True, check=False)
+        built = subprocess.run(
+            [
+                compiler,
+                "-std=c11",
+                str(example),
+                f"-I{include}",
+                str(as_asked_for),
+                f"-Wl,-rpath,{folder}",
+                "-ldl",
+                "-o",
+                f"{folder}/launch",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         demand(built.returncode == 0, f"cannot compile launch.c: {built.stderr[-1000:]}")
-        found = [subprocess.run([f"{folder}/launch", manifest.removesuffix(".json")], capture_output=True, text=True, check=False, timeout=SECONDS,
-                                env=os.environ | {"DASH_CACHE": f"{folder}/code"}) for _ in ("cold", "warm")]
+        found = [
+            subprocess.run(
+                [f"{folder}/launch", manifest.removesuffix(".json")],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=SECONDS,
+                env=os.environ | {"DASH_CACHE": f"{folder}/code"},
+            )
+            for _ in ("cold", "warm")
+        ]
     for one in found:
-        demand(one.returncode == 0 and one.stdout.count("\n") == 3, f"launch.c ended with {one.returncode}: {one.stderr[-1000:]}")
-    demand(found[0].stdout == found[1].stdout, "gradients differ in their bits", outcomes=[one.stdout for one in found])
+        demand(
+            one.returncode == 0 and one.stdout.count("\n") == 3,
+            f"launch.c ended with {one.returncode}: {one.stderr[-1000:]}",
+        )
+    demand(
+        found[0].stdout == found[1].stdout,
+        "gradients differ in their bits",
+        outcomes=[one.stdout for one in found],
+    )
     return {"outcomes": found[0].stdout.splitlines()}
 
 

@@ -51,7 +51,10 @@ def problem_name(problem: tuple[int, int, int, int, int, str]) -> str:
 def plain_name(kernel: str) -> str:
     """The kernel whose hashes this one must have: a build for tests has those of the kernel that it
     is a build of."""
-    return next((kernel.removesuffix(f"-{word}") for word in DEBUG_BUILDS if kernel.endswith(f"-{word}")), kernel)
+    return next(
+        (kernel.removesuffix(f"-{word}") for word in DEBUG_BUILDS if kernel.endswith(f"-{word}")),
+        kernel,
+    )
 
 
 def hashed_outputs(kernel: str) -> tuple[str, ...]:
@@ -60,8 +63,7 @@ def hashed_outputs(kernel: str) -> tuple[str, ...]:
     return GRADIENTS[1:] if kernel.endswith("-unordered") else GRADIENTS
 
 
-# ---- Inputs
-# --------------------------------------------------------------------------------------------------
+# ---- Inputs --------------------------------------------------------------------------------------
 
 
 def splitmix64(state: int, index: Any) -> Any:
@@ -107,8 +109,7 @@ def lse_numerators(index: Any, q_rows: int, kv_rows: int, mask: Mask) -> tuple[A
     return LOG_OF_2 * length + jitter, seen > 0
 
 
-# ---- The file
-# --------------------------------------------------------------------------------------------------
+# ---- The file ------------------------------------------------------------------------------------
 
 
 def hash_of(content: bytes) -> str:
@@ -125,7 +126,13 @@ def difference(golden: dict[str, Any], kernel: str, problem: str, found: dict[st
     lacks is a difference."""
     expected = golden["hashes"].get(plain_name(kernel), {}).get(problem)
     if expected is None:
-        return f"expected hashes of {plain_name(kernel)} {problem} in golden.json, found none; record them there with a reason"
-    wrong = [f"{name}: expected {expected.get(name, 'none')}, found {found.get(name, 'none')}"
-             for name in hashed_outputs(plain_name(kernel)) if expected.get(name) != found.get(name) or name not in found]
+        return (
+            f"expected hashes of {plain_name(kernel)} {problem} in golden.json, found none; record"
+            " them there with a reason"
+        )
+    wrong = [
+        f"{name}: expected {expected.get(name, 'none')}, found {found.get(name, 'none')}"
+        for name in hashed_outputs(plain_name(kernel))
+        if expected.get(name) != found.get(name) or name not in found
+    ]
     return "; ".join(wrong)

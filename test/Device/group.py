@@ -43,7 +43,14 @@ def run_tests(tests: list[Test], after: int, without: set[str]) -> None:
         if number < after:
             continue
         if test.kernel in without:
-            say({"number": number, "name": test.name, "status": "failed", "message": f"not run: {test.kernel} hung before"})
+            say(
+                {
+                    "number": number,
+                    "name": test.name,
+                    "status": "failed",
+                    "message": f"not run: {test.kernel} hung before",
+                }
+            )
             continue
         say({"start": test.name, "number": number, "kernel": test.kernel})
         outcome: dict[str, Any] = {"number": number, "name": test.name, "status": "passed"}
@@ -56,8 +63,11 @@ def run_tests(tests: list[Test], after: int, without: set[str]) -> None:
         # A test that breaks off is one that failed; the next may still run.
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            outcome |= {"status": "failed", "message": f"{type(error).__name__}: {error}"[:2000],
-                        "place": f"{where.filename}:{where.lineno}"}
+            outcome |= {
+                "status": "failed",
+                "message": f"{type(error).__name__}: {error}"[:2000],
+                "place": f"{where.filename}:{where.lineno}",
+            }
         say(outcome)
 
 

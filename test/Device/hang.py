@@ -48,10 +48,15 @@ GIVES = re.compile(r"red\.release\.gpu\.global\.add\.s32\s+(\[[^]]+\]),\s*1;")
 PLANTED = {
     "stops": "again{n}: @planted{n} nanosleep.u32 1000000;\n@planted{n} bra again{n};",
     # Its first turn alone: a worker that gives none may not have begun.
-    "lost": "@planted{n} atom.global.exch.b32 block{n}, [dash_lost], 1;\nsetp.eq.and.u32 planted{n}, block{n}, 0, planted{n};",
-    "slow": ".reg .u32 left{n};\n.reg .pred goes_on{n};\nselp.u32 left{n}, 40, 0, planted{n};\n"
-            "again{n}: setp.ne.u32 goes_on{n}, left{n}, 0;\n@goes_on{n} nanosleep.u32 1000000;\n"
-            "@goes_on{n} sub.u32 left{n}, left{n}, 1;\n@goes_on{n} bra again{n};",
+    "lost": (
+        "@planted{n} atom.global.exch.b32 block{n}, [dash_lost], 1;\nsetp.eq.and.u32 planted{n},"
+        " block{n}, 0, planted{n};"
+    ),
+    "slow": (
+        ".reg .u32 left{n};\n.reg .pred goes_on{n};\nselp.u32 left{n}, 40, 0, planted{n};\n"
+        "again{n}: setp.ne.u32 goes_on{n}, left{n}, 0;\n@goes_on{n} nanosleep.u32 1000000;\n"
+        "@goes_on{n} sub.u32 left{n}, left{n}, 1;\n@goes_on{n} bra again{n};"
+    ),
     "good": "",
     "front": "",
 }
@@ -64,20 +69,35 @@ def planted(ptx: str, fault: str) -> str:
         nonlocal count
         count += 1
         give = f"@!planted{count} {found[0]}" if fault == "lost" else found[0]
-        return (f"{{\n.reg .pred planted{count};\n.reg .b32 block{count};\nmov.u32 block{count}, %ctaid.x;\nsetp.eq.u32 planted{count}, block{count}, {WORKER};\n"
-                f"{PLANTED[fault].format(n=count)}\n{give}\n}}")
+        return (
+            f"{{\n.reg .pred planted{count};\n.reg .b32 block{count};\nmov.u32 block{count},"
+            f" %ctaid.x;\nsetp.eq.u32 planted{count}, block{count},"
+            f" {WORKER};\n{PLANTED[fault].format(n=count)}\n{give}\n}}"
+        )
 
     if fault in ("good", "front"):
         return ptx
-    text = GIVES.sub(edited, ptx).replace(".address_size 64", ".address_size 64\n.global .align 4 .u32 dash_lost = 0;", 1)
+    text = GIVES.sub(edited, ptx).replace(
+        ".address_size 64", ".address_size 64\n.global .align 4 .u32 dash_lost = 0;", 1
+    )
     assert count, "expected a turn that is given in the PTX, found none"
     return text
 
 
 def kernel_with(fault: str, case: Any) -> Kernel:
-    text = program([{"rows": ROWS, "batch": case.batch, "heads": case.heads, "head_dim": case.head_dim, "mask": "causal"}])
+    text = program(
+        [
+            {
+                "rows": ROWS,
+                "batch": case.batch,
+                "heads": case.heads,
+                "head_dim": case.head_dim,
+                "mask": "causal",
+            }
+        ]
+    )
     workers = torch.cuda.get_device_properties(0).multi_processor_count
-    compiled, = compile_program(text, f"kind=symmetric-shift workers={workers}")
+    (compiled,) = compile_program(text, f"kind=symmetric-shift workers={workers}")
     ptx = planted(compiled.ptx.decode(), fault).encode()
     manifest = json.loads(compiled.manifest)
     manifest["ptx"]["sha256"] = hashlib.sha256(ptx).hexdigest()
@@ -91,16 +111,27 @@ def run_fault(fault: str, timeout: float, out: Path) -> dict[str, Any]:
     """In a process of its own. What it says is printed, as JSON, before it exits."""
     os.environ["DASH_CACHE"] = "off"
     case = problems([ROWS], [128], ["causal"])[0]
-    kernel, tensors = kernel_with(fault, case), {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
+    kernel, tensors = (
+        kernel_with(fault, case),
+        {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()},
+    )
     kept.append((kernel, tensors))
     poison(tensors)
     torch.cuda.synchronize()
     if fault == "good":
         return good(kernel, tensors, case.scale)
     # What allocates waits for kernels.
-    kernel.reserve(batch=case.batch, heads=case.heads, kv_heads=case.heads, q_rows=ROWS, kv_rows=ROWS)
+    kernel.reserve(
+        batch=case.batch, heads=case.heads, kv_heads=case.heads, q_rows=ROWS, kv_rows=ROWS
+    )
     found: list[tuple[float, hang.Report]] = []
-    watch = hang.Watch(timeout, folder=out / fault, report=lambda report: found.append((time.monotonic(), report)), rank=0, ranks=1)
+    watch = hang.Watch(
+        timeout,
+        folder=out / fault,
+        report=lambda report: found.append((time.monotonic(), report)),
+        rank=0,
+        ranks=1,
+    )
     watch.start()
     kept.append(watch)
     if fault == "front":
@@ -112,8 +143,15 @@ def run_fault(fault: str, timeout: float, out: Path) -> dict[str, Any]:
     if not found:
         return {"error": "no report"}
     at, report = found[0]
-    return {"seconds": at - begin, "launch": report.launch, "waits": report.waits, "moves": report.moves, "text": report.text,
-            "roots": report.turns["roots"] if report.turns else [], "dump": str(out / fault / "hang-0.zip")}
+    return {
+        "seconds": at - begin,
+        "launch": report.launch,
+        "waits": report.waits,
+        "moves": report.moves,
+        "text": report.text,
+        "roots": report.turns["roots"] if report.turns else [],
+        "dump": str(out / fault / "hang-0.zip"),
+    }
 
 
 def good(kernel: Kernel, tensors: dict[str, torch.Tensor], scale: float) -> dict[str, Any]:
@@ -140,34 +178,70 @@ def good(kernel: Kernel, tensors: dict[str, torch.Tensor], scale: float) -> dict
         during, watched = run(), milliseconds()
         time.sleep(2.5)
     plain.append(milliseconds())
-    same = all(torch.equal(before[name].view(torch.int16), during[name].view(torch.int16)) for name in OUTPUTS)
+    same = all(
+        torch.equal(before[name].view(torch.int16), during[name].view(torch.int16))
+        for name in OUTPUTS
+    )
     return {"same": same, "reports": len(reports), "plain": plain, "watched": watched}
 
 
 def judge(fault: str, found: dict[str, Any], timeout: float) -> str:
     """Empty if it is as it must be."""
     if fault == "good":
-        return "" if found["same"] and not found["reports"] else f"expected the same bits and no report, found {found}"
+        return (
+            ""
+            if found["same"] and not found["reports"]
+            else f"expected the same bits and no report, found {found}"
+        )
     if "error" in found:
         return found["error"]
     if not timeout <= found["seconds"] <= timeout + LATE:
-        return f"expected a report from {timeout} to {timeout + LATE} s, found one after {found['seconds']:.2f} s"
+        return (
+            f"expected a report from {timeout} to {timeout + LATE} s, found one after"
+            f" {found['seconds']:.2f} s"
+        )
     text = found["text"]
     if fault == "front":
         return "" if found["waits"] else f"expected a launch that has not begun, found: {text}"
     if fault == "slow":
-        return "" if found["moves"] and "the launch goes on" in text else f"expected a launch that goes on, found: {text}"
-    if found["roots"] != [WORKER] or f"cause: worker {WORKER} has turn" not in text or found["moves"]:
+        return (
+            ""
+            if found["moves"] and "the launch goes on" in text
+            else f"expected a launch that goes on, found: {text}"
+        )
+    if (
+        found["roots"] != [WORKER]
+        or f"cause: worker {WORKER} has turn" not in text
+        or found["moves"]
+    ):
         return f"expected worker {WORKER} as the only cause, found {found['roots']}: {text}"
     if fault == "lost" and "this turn was never given" not in text:
         return f"expected a turn that was never given, found: {text}"
-    done = subprocess.run([sys.executable, "-m", "dash_attn.hang", found["dump"], "--svg", found["dump"].replace(".zip", ".svg")], capture_output=True,
-                          text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2])})
-    return "" if done.returncode == 1 and f"worker {WORKER} has turn" in done.stdout else f"the dump says: {done.stdout}{done.stderr}"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "dash_attn.hang",
+            found["dump"],
+            "--svg",
+            found["dump"].replace(".zip", ".svg"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2])},
+    )
+    return (
+        ""
+        if done.returncode == 1 and f"worker {WORKER} has turn" in done.stdout
+        else f"the dump says: {done.stdout}{done.stderr}"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("hang-reports"))
     parser.add_argument("--timeout", type=float, default=5.0)
     parser.add_argument("--only", choices=FAULTS, help="in this process")
@@ -179,21 +253,49 @@ def main() -> int:
     print(torch.cuda.get_device_name(), flush=True)
     failed = 0
     for fault in FAULTS:
-        command = [sys.executable, str(Path(__file__)), "--only", fault, "--timeout", str(arguments.timeout), "--out", str(arguments.out)]
+        command = [
+            sys.executable,
+            str(Path(__file__)),
+            "--only",
+            fault,
+            "--timeout",
+            str(arguments.timeout),
+            "--out",
+            str(arguments.out),
+        ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS
+            )
             lines = done.stdout.splitlines()
-            found = json.loads(lines[-1]) if lines else {"error": f"status {done.returncode}: {done.stderr[-2000:]}"}
+            found = (
+                json.loads(lines[-1])
+                if lines
+                else {"error": f"status {done.returncode}: {done.stderr[-2000:]}"}
+            )
         except subprocess.TimeoutExpired as late:
-            found = {"error": f"the process has not ended for {MOST_SECONDS} s: {late.stdout} {late.stderr}"}
+            found = {
+                "error": (
+                    f"the process has not ended for {MOST_SECONDS} s: {late.stdout} {late.stderr}"
+                )
+            }
         except json.JSONDecodeError:
             found = {"error": done.stdout[-2000:]}
-        wrong = judge(fault, found, arguments.timeout) if fault != "good" or "same" in found else str(found)
+        wrong = (
+            judge(fault, found, arguments.timeout)
+            if fault != "good" or "same" in found
+            else str(found)
+        )
         failed += bool(wrong)
         if fault == "good" and not wrong:
-            said = f"{found['plain'][0]:.3f}, {found['plain'][1]:.3f} and {found['plain'][2]:.3f} ms without a watch, {found['watched']:.3f} with one"
+            said = (
+                f"{found['plain'][0]:.3f}, {found['plain'][1]:.3f} and {found['plain'][2]:.3f} ms"
+                f" without a watch, {found['watched']:.3f} with one"
+            )
         else:
-            said = f"reported {found.get('seconds', 0.0) - arguments.timeout:.2f} s behind the timeout"
+            said = (
+                f"reported {found.get('seconds', 0.0) - arguments.timeout:.2f} s behind the timeout"
+            )
         print(f"{fault}: {'FAILED: ' + wrong if wrong else said}", flush=True)
         if "text" in found:
             print("  " + found["text"].replace("\n", "\n  "), flush=True)

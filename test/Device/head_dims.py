@@ -30,8 +30,19 @@ from group import demand  # noqa: E402
 from dash_attn import Kernel, attention  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
-from dash_attn.measure.testing import (OUTPUTS, Case, differences, emulated_backward, errors, make_inputs, poison, poison_workspace, references, run,  # noqa: E402
-                               wrong_words)
+from dash_attn.measure.testing import (
+    OUTPUTS,
+    Case,
+    differences,
+    emulated_backward,
+    errors,
+    make_inputs,
+    poison,
+    poison_workspace,
+    references,
+    run,  # noqa: E402
+    wrong_words,
+)
 
 PROGRAM = """!q = memref<?x?x?x{d}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !v = memref<?x?x?x{dv}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -62,23 +73,38 @@ class One(NamedTuple):
 
 def problems() -> list[One]:
     every = range(8, 129, 8)
-    found = [One(d, d, mask, "bf16", f"kind={kind}") for d in every for mask, kind in ((FULL, "shift"), (CAUSAL, "symmetric-shift"))]
+    found = [
+        One(d, d, mask, "bf16", f"kind={kind}")
+        for d in every
+        for mask, kind in ((FULL, "shift"), (CAUSAL, "symmetric-shift"))
+    ]
     found += [One(d, d, WINDOW, "f16", "kind=ascending") for d in (24, 72, 96)]
     apart = ((128, 64), (64, 128), (96, 72), (24, 80), (40, 16), (120, 8))
     found += [One(d, dv, CAUSAL, "bf16", "kind=symmetric-shift") for d, dv in apart]
-    found += [One(d, dv, CAUSAL, "bf16", f"kind=ascending {rest}") for d, dv in ((96, 96), (80, 40))
-              for rest in ("parts=2 sizes=heads:2,kv-heads:1", "apart=all")]
+    found += [
+        One(d, dv, CAUSAL, "bf16", f"kind=ascending {rest}")
+        for d, dv in ((96, 96), (80, 40))
+        for rest in ("parts=2 sizes=heads:2,kv-heads:1", "apart=all")
+    ]
     return found
 
 
 def compiled(one: One) -> Kernel:
-    return Kernel.compile(PROGRAM.format(d=one.head_dim, dv=one.head_dim_v, element=one.element, mask=one.mask.text), one.options)
+    return Kernel.compile(
+        PROGRAM.format(d=one.head_dim, dv=one.head_dim_v, element=one.element, mask=one.mask.text),
+        one.options,
+    )
 
 
 def guarded(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The memory that each tensor is a view of, as a flat tensor."""
-    return {name: torch.as_strided(tensor, (tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
-            for name, tensor in tensors.items() if name in PADS | set(OUTPUTS)}
+    return {
+        name: torch.as_strided(
+            tensor, (tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0
+        )
+        for name, tensor in tensors.items()
+        if name in PADS | set(OUTPUTS)
+    }
 
 
 def surround(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -98,30 +124,62 @@ def check(one: One) -> dict[str, Any]:
     for seed, (q_rows, kv_rows, batch, heads, kv_heads, memory) in enumerate(SHAPES):
         if "parts=2" in one.options and heads // kv_heads % 2:
             continue
-        case = Case(one.head_dim, one.mask, q_rows, kv_rows, batch, heads, kv_heads, memory, seed, one.element, head_dim_v=one.head_dim_v)
+        case = Case(
+            one.head_dim,
+            one.mask,
+            q_rows,
+            kv_rows,
+            batch,
+            heads,
+            kv_heads,
+            memory,
+            seed,
+            one.element,
+            head_dim_v=one.head_dim_v,
+        )
         tensors = make_inputs(case)
         whole = surround(tensors)
         poison_workspace(kernel, case)
         found = run(kernel, case, tensors, stream=0)
         torch.cuda.synchronize()
-        demand(all(bool(torch.isfinite(value).all()) for value in found.values()), f"{case.name}: elements are not finite")
-        demand(not wrong_words(kernel), f"{case.name}: a counter is not at its end afterwards: {wrong_words(kernel)}")
+        demand(
+            all(bool(torch.isfinite(value).all()) for value in found.values()),
+            f"{case.name}: elements are not finite",
+        )
+        demand(
+            not wrong_words(kernel),
+            f"{case.name}: a counter is not at its end afterwards: {wrong_words(kernel)}",
+        )
         for name in OUTPUTS:  # what is beside rows is NaN still
             beside = whole[name].clone()
-            torch.as_strided(beside, tensors[name].shape, tensors[name].stride(), tensors[name].storage_offset()).fill_(float("nan"))
-            demand(bool(beside.isnan().all()), f"{case.name}: memory beside rows of {name} was written")
+            torch.as_strided(
+                beside, tensors[name].shape, tensors[name].stride(), tensors[name].storage_offset()
+            ).fill_(float("nan"))
+            demand(
+                bool(beside.isnan().all()), f"{case.name}: memory beside rows of {name} was written"
+            )
         exact = references(case, tensors)
         ours = errors(found, *exact)
         peer, theirs, allowed = yardstick(case, tensors, exact)
-        worse = [f"{name} {ours[name]:.3e} against {theirs[name]:.3e} of {peer}" for name in ours
-                 if ours[name] > max(allowed * theirs[name], NOISE)]
-        demand(not worse, f"{case.name}: expected at most {allowed} times the peer's error, found " + ", ".join(worse))
+        worse = [
+            f"{name} {ours[name]:.3e} against {theirs[name]:.3e} of {peer}"
+            for name in ours
+            if ours[name] > max(allowed * theirs[name], NOISE)
+        ]
+        demand(
+            not worse,
+            f"{case.name}: expected at most {allowed} times the peer's error, found "
+            + ", ".join(worse),
+        )
         record[case.name] = {"ours": ours, "theirs": theirs, "peer": peer}
         for turn in range(REPEATS):
             poison(tensors)
             poison_workspace(kernel, case, byte=turn)
             again = run(kernel, case, tensors, stream=0)
-            demand(not differences(again, found), f"{case.name}: repeat {turn}: {differences(again, found)}")
+            demand(
+                not differences(again, found),
+                f"{case.name}: repeat {turn}: {differences(again, found)}",
+            )
     return record | {"seconds": round(time.monotonic() - began, 1)}
 
 
@@ -138,13 +196,31 @@ class Both(NamedTuple):
 
 
 def attentions() -> list[Both]:
-    found = [Both(head_dim, mask, "batch") for head_dim in (40, 72, 96, 112) for mask in (FULL, CAUSAL, WINDOW)]
-    return found + [Both(head_dim, mask, way) for head_dim in (24, 72, 96, 120) for mask in (CAUSAL, WINDOW) for way in ("sink", "packed", "jax")]
+    found = [
+        Both(head_dim, mask, "batch")
+        for head_dim in (40, 72, 96, 112)
+        for mask in (FULL, CAUSAL, WINDOW)
+    ]
+    return found + [
+        Both(head_dim, mask, way)
+        for head_dim in (24, 72, 96, 120)
+        for mask in (CAUSAL, WINDOW)
+        for way in ("sink", "packed", "jax")
+    ]
 
 
-def both_ways(one: Both, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, sink: torch.Tensor) -> dict[str, torch.Tensor]:
+def both_ways(
+    one: Both,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    do: torch.Tensor,
+    sink: torch.Tensor,
+) -> dict[str, torch.Tensor]:
     """Gradients of [batch, heads, rows, head_dim]."""
-    mask = {FULL: {}, CAUSAL: {"causal": True}}.get(one.mask, {"window": (one.mask.left, one.mask.right)})
+    mask = {FULL: {}, CAUSAL: {"causal": True}}.get(
+        one.mask, {"window": (one.mask.left, one.mask.right)}
+    )
     if one.way == "jax":
         import jax
 
@@ -159,24 +235,41 @@ def both_ways(one: Both, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: 
         rows = q.shape[2]
         offsets = torch.arange(q.shape[0] + 1, device="cuda", dtype=torch.int32) * rows
         packed = [leaf.transpose(1, 2).flatten(0, 1) for leaf in leaves]
-        o = attention(*packed, cu_seqlens_q=offsets, max_seqlen_q=rows, **mask).unflatten(0, (q.shape[0], rows)).transpose(1, 2)
+        o = (
+            attention(*packed, cu_seqlens_q=offsets, max_seqlen_q=rows, **mask)
+            .unflatten(0, (q.shape[0], rows))
+            .transpose(1, 2)
+        )
     else:
         o = attention(*leaves, sink=sink if one.way == "sink" else None, **mask)
     return dict(zip(OUTPUTS, torch.autograd.grad(o, leaves, do)))
 
 
 def check_attention(one: Both) -> dict[str, Any]:
-    """Errors beside those of the roundings that every kernel does, and equal bits of three calls.
-    """
+    """Errors beside those of the roundings that every kernel does, and equal bits of three
+    calls."""
     case = Case(one.head_dim, one.mask, 300, 300, 2, 4, 2, seed=7, has_sink=one.way == "sink")
     tensors = make_inputs(case)
     given = [tensors[name] for name in ("q", "k", "v", "do")]
     found = [both_ways(one, *given, tensors.get("sink", given[0])) for _ in range(3)]
     exact = [{name: gradients[name] for name in OUTPUTS} for gradients in references(case, tensors)]
     ours = errors(found[0], *exact)
-    theirs = errors({name: gradient for name, gradient in emulated_backward(case, tensors).items() if name in OUTPUTS}, *exact)
-    worse = [f"{name} {ours[name]:.3e} against {theirs[name]:.3e}" for name in ours if ours[name] > max(1.25 * theirs[name], NOISE)]
-    demand(not worse, "expected at most 1.25 times the error of rounding, found " + ", ".join(worse))
+    theirs = errors(
+        {
+            name: gradient
+            for name, gradient in emulated_backward(case, tensors).items()
+            if name in OUTPUTS
+        },
+        *exact,
+    )
+    worse = [
+        f"{name} {ours[name]:.3e} against {theirs[name]:.3e}"
+        for name in ours
+        if ours[name] > max(1.25 * theirs[name], NOISE)
+    ]
+    demand(
+        not worse, "expected at most 1.25 times the error of rounding, found " + ", ".join(worse)
+    )
     for again in found[1:]:
         demand(not differences(again, found[0]), differences(again, found[0]))
     return {"name": one.name, "ours": ours, "theirs": theirs}
@@ -204,36 +297,71 @@ def milliseconds(call: Any, rounds: int = 15) -> float:
 def speed(head_dim: int, mask: Mask, rows: int) -> dict[str, Any]:
     heads = 2048 // head_dim
     case = Case(head_dim, mask, rows, rows, 16384 // rows, heads, heads)
-    q, k, v, do = (torch.randn(case.batch, heads, rows, head_dim, device="cuda", dtype=case.dtype) for _ in range(4))
-    made = torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, mask == CAUSAL, False)
+    q, k, v, do = (
+        torch.randn(case.batch, heads, rows, head_dim, device="cuda", dtype=case.dtype)
+        for _ in range(4)
+    )
+    made = torch.ops.aten._scaled_dot_product_cudnn_attention(
+        q, k, v, None, True, 0.0, mask == CAUSAL, False
+    )
     o, lse = made[0], made[1].reshape(case.batch, heads, rows)
     outputs = {name: torch.empty_like(q) for name in OUTPUTS}
     operations = 10 * case.batch * heads * rows * rows * head_dim * (0.5 if mask == CAUSAL else 1)
 
     def theirs() -> None:
-        torch.ops.aten._scaled_dot_product_cudnn_attention_backward(do, q, k, v, o, made[1], made[6], made[7], None, made[2], made[3], made[4],
-                                                                    made[5], 0.0, mask == CAUSAL)
+        torch.ops.aten._scaled_dot_product_cudnn_attention_backward(
+            do,
+            q,
+            k,
+            v,
+            o,
+            made[1],
+            made[6],
+            made[7],
+            None,
+            made[2],
+            made[3],
+            made[4],
+            made[5],
+            0.0,
+            mask == CAUSAL,
+        )
 
     row: dict[str, Any] = {"head_dim": head_dim, "mask": mask.name, "rows": rows}
     theirs()
-    kernel = compiled(One(head_dim, head_dim, mask, "bf16", "kind=symmetric-shift" if mask == CAUSAL else "kind=shift"))
+    kernel = compiled(
+        One(
+            head_dim,
+            head_dim,
+            mask,
+            "bf16",
+            "kind=symmetric-shift" if mask == CAUSAL else "kind=shift",
+        )
+    )
 
     def ours() -> None:
         kernel.backward(q, k, v, do, o, lse, **outputs)
 
     ours()
     milliseconds(ours), milliseconds(theirs)  # warm
-    return row | {name: round(operations / milliseconds(call) / 1e9, 1) for name, call in (("dash", ours), ("cudnn", theirs))}
+    return row | {
+        name: round(operations / milliseconds(call) / 1e9, 1)
+        for name, call in (("dash", ours), ("cudnn", theirs))
+    }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--record", type=Path, help="JSON with each problem's errors and the speeds")
+    parser.add_argument(
+        "--record", type=Path, help="JSON with each problem's errors and the speeds"
+    )
     parser.add_argument("--only-speed", action="store_true")
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
     if not arguments.only_speed:
-        with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        with ProcessPoolExecutor(
+            PROCESSES, multiprocessing.get_context("spawn"), max_tasks_per_child=1
+        ) as pool:
             for result in pool.map(outcome, problems() + attentions()):
                 results.append(result)
                 if "failed" in result:
@@ -244,7 +372,10 @@ def main() -> int:
     failed = sum("failed" in result for result in results)
     print(f"{torch.cuda.get_device_name()}: {len(results) - failed} passed, {failed} failed")
     if arguments.record:
-        write_record(arguments.record, {"device": torch.cuda.get_device_name(), "results": results, "speeds": speeds})
+        write_record(
+            arguments.record,
+            {"device": torch.cuda.get_device_name(), "results": results, "speeds": speeds},
+        )
     return failed != 0
 
 

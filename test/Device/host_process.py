@@ -26,16 +26,33 @@ PER_THREAD, ROUNDS, MOST_LOST = 2, 10, 64 << 20
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
-    kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
+    kernel = next(
+        (kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None
+    )
     if kernel is None:
         return []
-    return [Test(f"host_process {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
-            for test in (the_first_plan, memory_returns, a_graph_outlives_its_kernel)]
+    return [
+        Test(
+            f"host_process {kernel.name} {test.__name__}",
+            kernel.name,
+            lambda test=test: test(kernel),
+        )
+        for test in (the_first_plan, memory_returns, a_graph_outlives_its_kernel)
+    ]
 
 
 def case_of(bundled: BundledKernel, rows: int) -> Case:
     program = bundled.manifest["program"]
-    return Case(program["head_dim"], Mask.parse(program["mask"]), rows, rows, 1, 4, 4, element=program["element"])
+    return Case(
+        program["head_dim"],
+        Mask.parse(program["mask"]),
+        rows,
+        rows,
+        1,
+        4,
+        4,
+        element=program["element"],
+    )
 
 
 def the_first_plan(bundled: BundledKernel) -> dict[str, Any]:
@@ -51,7 +68,11 @@ def the_first_plan(bundled: BundledKernel) -> dict[str, Any]:
                 os.environ["DASH_PTXAS"] = ptxas
             case = case_of(bundled, 512)
             program = bundled.manifest["program"]
-            (compiled,) = compile_program(*program_of(Wanted(program["head_dim"], program["element"], CAUSAL, "symmetric-shift"))[:2])
+            (compiled,) = compile_program(
+                *program_of(
+                    Wanted(program["head_dim"], program["element"], CAUSAL, "symmetric-shift")
+                )[:2]
+            )
             path = compiled.save(folder)
             Kernel.load(path).backward(**make_inputs(case), scale=case.scale)
             torch.cuda.synchronize()
@@ -63,7 +84,10 @@ def the_first_plan(bundled: BundledKernel) -> dict[str, Any]:
         for number, handler in old.items():
             signal.signal(number, handler)
         os.environ.pop("DASH_CACHE", None)
-    demand(left > 50000 and again == 7 and found == ours, f"expected timer and handlers as they were, found {left:.0f} s, {again}, {found}")
+    demand(
+        left > 50000 and again == 7 and found == ours,
+        f"expected timer and handlers as they were, found {left:.0f} s, {again}, {found}",
+    )
     return {"assembled": kept}
 
 
@@ -75,7 +99,11 @@ def memory_returns(bundled: BundledKernel) -> dict[str, Any]:
     free: list[int] = []
     for _ in range(ROUNDS + 2):
         kernel = Kernel.load(bundled.path)
-        thread = threading.Thread(target=lambda kernel=kernel: kernel.backward(**tensors, scale=case.scale, stream=PER_THREAD))
+        thread = threading.Thread(
+            target=lambda kernel=kernel: kernel.backward(
+                **tensors, scale=case.scale, stream=PER_THREAD
+            )
+        )
         thread.start()
         thread.join()
         kernel.backward(**tensors, scale=case.scale, stream=PER_THREAD)
@@ -85,8 +113,12 @@ def memory_returns(bundled: BundledKernel) -> dict[str, Any]:
         torch.cuda.synchronize()
         free.append(torch.cuda.mem_get_info()[0])
     lost = free[1] - free[-1]
-    demand(lost < MOST_LOST and workspace > 1 << 20, f"expected memory to come back, found {lost} bytes less after {ROUNDS} rounds, each of "
-           f"{workspace}", free=free)
+    demand(
+        lost < MOST_LOST and workspace > 1 << 20,
+        f"expected memory to come back, found {lost} bytes less after {ROUNDS} rounds, each of "
+        f"{workspace}",
+        free=free,
+    )
     return {"lost": lost, "workspace": workspace}
 
 
@@ -110,4 +142,7 @@ def a_graph_outlives_its_kernel(bundled: BundledKernel) -> None:
         tensors[name].zero_()
     graph.replay()
     torch.cuda.synchronize()
-    demand(all(torch.equal(tensors[name], expected[name]) for name in OUTPUTS), "a graph gives other gradients once its kernel is dropped")
+    demand(
+        all(torch.equal(tensors[name], expected[name]) for name in OUTPUTS),
+        "a graph gives other gradients once its kernel is dropped",
+    )

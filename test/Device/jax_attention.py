@@ -25,7 +25,11 @@ from dash_attn.measure.bundle import BundledKernel  # noqa: E402
 from dash_attn.measure.testing import OUTPUTS, Case  # noqa: E402
 
 # (rows of q, of k, batch, heads, kv heads, layout, element); causal ones have as many of both.
-SHAPES = ((1000, 1000, 2, 8, 2, "bshd", "bf16"), (200, 200, 1, 40, 10, "bhsd", "f16"), (65, 1000, 2, 4, 4, "bhsd", "bf16"))
+SHAPES = (
+    (1000, 1000, 2, 8, 2, "bshd", "bf16"),
+    (200, 200, 1, 40, 10, "bhsd", "f16"),
+    (65, 1000, 2, 4, 4, "bhsd", "bf16"),
+)
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd", "bf16")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd", "bf16")  # heads that are not cut into parts
 TABLE = (2048, 2048, 2, 32, 8, "bhsd", "bf16")  # which causal masks have a table for
@@ -34,7 +38,10 @@ REPEATS = 50
 MOST_OF_LSE = 5e-3  # of the error of gradients, rounded to 16 bits in factors and results
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 # XLA captures what follows each other of these kinds, from so many on.
-CAPTURED = {"xla_gpu_enable_command_buffer": "FUSION,CUDNN,CUSTOM_CALL", "xla_gpu_graph_min_graph_size": 1}
+CAPTURED = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUDNN,CUSTOM_CALL",
+    "xla_gpu_graph_min_graph_size": 1,
+}
 NOT_CAPTURED = {"xla_gpu_graph_min_graph_size": 1 << 20}
 COUNTED = "dash_attention_backward_counted"
 ENTERED: list[int] = []  # the stages of all calls of the handler that counts
@@ -46,23 +53,62 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     if window != FULL and window[1] != 0:
         return []
     which = f"jax d{first.head_dim}-{first.mask.name}"
-    found = [Test(f"{which} {'-'.join(map(str, shape))}", first.name, lambda shape=shape: accurate(case(first, shape), shape[5]))
-             for shape in SHAPES if window == FULL or shape[0] == shape[1]]
-    found += [Test(f"{which} of the LSE{' with a sink' * has_sink}", first.name,
-                   lambda has_sink=has_sink: of_lse(case(first, SHAPES[0], has_sink=has_sink), SHAPES[0][5])) for has_sink in (False, True)]
-    found.append(Test(f"{which} accurate with a sink", first.name, lambda: accurate(case(first, SHAPES[0], has_sink=True), SHAPES[0][5])))
+    found = [
+        Test(
+            f"{which} {'-'.join(map(str, shape))}",
+            first.name,
+            lambda shape=shape: accurate(case(first, shape), shape[5]),
+        )
+        for shape in SHAPES
+        if window == FULL or shape[0] == shape[1]
+    ]
+    found += [
+        Test(
+            f"{which} of the LSE{' with a sink' * has_sink}",
+            first.name,
+            lambda has_sink=has_sink: of_lse(
+                case(first, SHAPES[0], has_sink=has_sink), SHAPES[0][5]
+            ),
+        )
+        for has_sink in (False, True)
+    ]
+    found.append(
+        Test(
+            f"{which} accurate with a sink",
+            first.name,
+            lambda: accurate(case(first, SHAPES[0], has_sink=True), SHAPES[0][5]),
+        )
+    )
     is_one = (first.head_dim, window) == (128, CAUSAL)
-    found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
-              for test in (repeats, *((captured, from_vmap) if is_one else ()))]
-    found += [Test(f"{which} {test.__name__} of a table", first.name, lambda test=test: test(case(first, TABLE)))
-              for test in ((repeats, captured) if is_one else ())]
-    found += [Test(f"{which} {test.__name__} with a sink", first.name, lambda test=test: test(case(first, REPEATED, has_sink=True)))
-              for test in ((repeats, captured, from_vmap) if is_one else (repeats,))]
-    return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first))
-                    for test in (same_as_kernel, *((times,) if is_one and not quick else ()))]
+    found += [
+        Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
+        for test in (repeats, *((captured, from_vmap) if is_one else ()))
+    ]
+    found += [
+        Test(
+            f"{which} {test.__name__} of a table",
+            first.name,
+            lambda test=test: test(case(first, TABLE)),
+        )
+        for test in ((repeats, captured) if is_one else ())
+    ]
+    found += [
+        Test(
+            f"{which} {test.__name__} with a sink",
+            first.name,
+            lambda test=test: test(case(first, REPEATED, has_sink=True)),
+        )
+        for test in ((repeats, captured, from_vmap) if is_one else (repeats,))
+    ]
+    return found + [
+        Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first))
+        for test in (same_as_kernel, *((times,) if is_one and not quick else ()))
+    ]
 
 
-def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str], has_sink: bool = False) -> Case:
+def case(
+    bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str], has_sink: bool = False
+) -> Case:
     *sizes, _, element = shape
     return Case(bundled.head_dim, bundled.mask, *sizes, element=element, has_sink=has_sink)
 
@@ -80,23 +126,33 @@ def inputs(problem: Case, layout: str = "bhsd", seed: int = 0) -> dict[str, torc
     generator = torch.Generator(device="cuda").manual_seed(seed)
     found = {}
     for name in ("q", "k", "v", "do"):
-        heads, rows = (problem.kv_heads, problem.kv_rows) if name in ("k", "v") else (problem.heads, problem.q_rows)
+        heads, rows = (
+            (problem.kv_heads, problem.kv_rows)
+            if name in ("k", "v")
+            else (problem.heads, problem.q_rows)
+        )
         shape = (heads, rows) if layout == "bhsd" else (rows, heads)
-        found[name] = torch.randn(problem.batch, *shape, problem.head_dim, device="cuda", generator=generator).to(TYPES[problem.element])
+        found[name] = torch.randn(
+            problem.batch, *shape, problem.head_dim, device="cuda", generator=generator
+        ).to(TYPES[problem.element])
     if problem.has_sink:
         found["sink"] = torch.randn(problem.heads, device="cuda", generator=generator)
     torch.cuda.synchronize()
     return found
 
 
-def both_ways(problem: Case, layout: str = "bhsd", of_lse: float | None = None) -> Callable[..., Any]:
+def both_ways(
+    problem: Case, layout: str = "bhsd", of_lse: float | None = None
+) -> Callable[..., Any]:
     """o, lse and gradients of arrays, which may have a sink behind them. of_lse: the gradient of
     the LSE, all over; None if it has none."""
     jax = jax_here()
     from dash_attn.jax import attention
 
     window = (problem.mask.left, problem.mask.right)
-    options = {"layout": layout} | ({"causal": window == CAUSAL} if window in (FULL, CAUSAL) else {"window": window})
+    options = {"layout": layout} | (
+        {"causal": window == CAUSAL} if window in (FULL, CAUSAL) else {"window": window}
+    )
 
     def compute(q: Any, k: Any, v: Any, do: Any, sink: Any = None) -> Any:
         given = (q, k, v) if sink is None else (q, k, v, sink)
@@ -114,13 +170,17 @@ def both_ways(problem: Case, layout: str = "bhsd", of_lse: float | None = None) 
 
 
 def to_jax(tensors: dict[str, torch.Tensor]) -> list[Any]:
-    return [jax_here().numpy.from_dlpack(tensors[name]) for name in ("q", "k", "v", "do", "sink") if name in tensors]
+    return [
+        jax_here().numpy.from_dlpack(tensors[name])
+        for name in ("q", "k", "v", "do", "sink")
+        if name in tensors
+    ]
 
 
 def to_torch(arrays: Any, layout: str = "bhsd") -> dict[str, torch.Tensor]:
     """As views [batch, heads, rows, head_dim]."""
     jax_here().block_until_ready(arrays)
-    names = ("o", "lse", *OUTPUTS, "dsink")[:len(arrays)]
+    names = ("o", "lse", *OUTPUTS, "dsink")[: len(arrays)]
     found = dict(zip(names, map(torch.from_dlpack, arrays), strict=True))
     return {name: as_bhsd(x, layout) for name, x in found.items()}
 
@@ -132,7 +192,9 @@ def as_bhsd(tensor: torch.Tensor, layout: str) -> torch.Tensor:
 def accurate(problem: Case, layout: str) -> dict[str, Any]:
     jax, tensors = jax_here(), inputs(problem, layout)
     found = to_torch(jax.jit(both_ways(problem, layout))(*to_jax(tensors)), layout)
-    given = {name: as_bhsd(x, layout) for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    given = {name: as_bhsd(x, layout) for name, x in tensors.items()} | {
+        name: found[name] for name in ("o", "lse")
+    }
     return demand_accurate(problem, given, found)
 
 
@@ -141,13 +203,26 @@ def of_lse(problem: Case, layout: str) -> dict[str, Any]:
     those of float64, twice the same."""
     jax, tensors = jax_here(), inputs(problem, layout)
     given = to_jax(tensors)
-    plain, zeros, ones, again = (to_torch(jax.jit(both_ways(problem, layout, value))(*given), layout) for value in (None, 0, 1, 1))
+    plain, zeros, ones, again = (
+        to_torch(jax.jit(both_ways(problem, layout, value))(*given), layout)
+        for value in (None, 0, 1, 1)
+    )
     demand_same(zeros, plain, "a gradient of zeros")
     demand_same(again, ones, "again")
     q, k, v, do = (as_bhsd(tensors[name], layout) for name in ("q", "k", "v", "do"))
     sink = {"sink": tensors["sink"]} if problem.has_sink else {}
-    exact = reference.backward(q, k, v, do, None, ones["lse"], scale=problem.scale, mask=problem.mask, **sink,
-                               delta=(ones["o"].double() * do.double()).sum(-1) - 1)
+    exact = reference.backward(
+        q,
+        k,
+        v,
+        do,
+        None,
+        ones["lse"],
+        scale=problem.scale,
+        mask=problem.mask,
+        **sink,
+        delta=(ones["o"].double() * do.double()).sum(-1) - 1,
+    )
     exact |= {"dsink": exact["dsink"].sum(0)} if problem.has_sink else {}
     worst = max(reference.relative_error(ones[name], x, x) for name, x in exact.items())
     demand(worst < MOST_OF_LSE, "gradients are far from float64", worst=worst)
@@ -159,7 +234,10 @@ def repeats(problem: Case) -> dict[str, Any]:
     others used in between."""
     jax, given = jax_here(), to_jax(inputs(problem))
     compute = jax.jit(both_ways(problem))
-    expected, a = to_torch(compute(*given)), torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    expected, a = (
+        to_torch(compute(*given)),
+        torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16),
+    )
     for number in range(REPEATS):
         torch.matmul(a, a)
         jax.numpy.full((1 << 24,), float("nan"))
@@ -178,7 +256,11 @@ def captured(problem: Case) -> dict[str, Any]:
     theirs.restype, theirs.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
 
     def count(frame: int) -> int | None:
-        ENTERED.append(ctypes.c_int.from_address(frame + 32).value if not ctypes.c_void_p.from_address(frame + 8).value else -1)
+        ENTERED.append(
+            ctypes.c_int.from_address(frame + 32).value
+            if not ctypes.c_void_p.from_address(frame + 8).value
+            else -1
+        )
         return theirs(frame)
 
     handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(count)
@@ -195,12 +277,22 @@ def captured(problem: Case) -> dict[str, Any]:
             compute = jax.jit(both_ways(problem)).lower(*given[0]).compile(compiler_options=options)
             ENTERED.clear()
             for number in range(REPEATS):
-                demand_same(to_torch(compute(*given[number % 2])), expected[number % 2], f"{name}, run {number}")
+                demand_same(
+                    to_torch(compute(*given[number % 2])),
+                    expected[number % 2],
+                    f"{name}, run {number}",
+                )
             record[name] = {"runs": REPEATS, "executed by the handler": ENTERED.count(3)}
     finally:
         operator.TARGET = kept
-    demand(record["not captured"]["executed by the handler"] == REPEATS, "without command buffers each run enters the handler", **record)
-    demand(record["captured"]["executed by the handler"] < REPEATS, "nothing was captured", **record)
+    demand(
+        record["not captured"]["executed by the handler"] == REPEATS,
+        "without command buffers each run enters the handler",
+        **record,
+    )
+    demand(
+        record["captured"]["executed by the handler"] < REPEATS, "nothing was captured", **record
+    )
     return record
 
 
@@ -213,7 +305,11 @@ def from_vmap(problem: Case) -> None:
     *tensors, last = given if problem.has_sink else (*given, None)
     split = [x.reshape(problem.batch, 1, *x.shape[1:]) for x in tensors]
     found = jax.jit(jax.vmap(both_ways(problem), (0,) * 4 + (None,)))(*split, last)
-    demand_same(to_torch([summed(x) if x.ndim == 2 else x.reshape(-1, *x.shape[2:]) for x in found]), expected, "vmap")
+    demand_same(
+        to_torch([summed(x) if x.ndim == 2 else x.reshape(-1, *x.shape[2:]) for x in found]),
+        expected,
+        "vmap",
+    )
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
@@ -229,14 +325,21 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
         gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
         if has_sink:
             gradients["dsink"] = torch.empty(problem.batch, problem.heads, device="cuda")
-        wanted = operator.order_of(*to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd", has_sink=has_sink).wanted
-        Kernel(maker_of(texts_of(wanted))).backward(**tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale)
+        wanted = operator.order_of(
+            *to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd", has_sink=has_sink
+        ).wanted
+        Kernel(maker_of(texts_of(wanted))).backward(
+            **tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale
+        )
         torch.cuda.synchronize()
         if has_sink:
             gradients["dsink"] = gradients["dsink"][0] + gradients["dsink"][1]  # of two batches
         demand_same(gradients, found, f"Kernel.backward, {wanted.kind}")
         kinds.append(wanted.kind)
-    demand(problem.mask.right != 0 or problem.mask.left >= 0 or SEARCHED in kinds, f"expected a table of a causal mask, found {kinds}")
+    demand(
+        problem.mask.right != 0 or problem.mask.left >= 0 or SEARCHED in kinds,
+        f"expected a table of a causal mask, found {kinds}",
+    )
     return {"jax": jax.__version__, "kinds": kinds}
 
 
@@ -250,11 +353,19 @@ def times(bundled: BundledKernel) -> dict[str, Any]:
         given = to_jax(inputs(problem))
 
         def peer(q: Any, k: Any, v: Any, do: Any) -> Any:
-            return jax.vjp(lambda *x: jax.nn.dot_product_attention(*x, is_causal=True, implementation="cudnn"), q, k, v)[1](do)
+            return jax.vjp(
+                lambda *x: jax.nn.dot_product_attention(*x, is_causal=True, implementation="cudnn"),
+                q,
+                k,
+                v,
+            )[1](do)
 
         turned = [x.swapaxes(1, 2) for x in given]
-        for name, function, values in (("dash", both_ways(problem), given), ("dash, bshd", both_ways(problem, "bshd"), turned),
-                                       ("cuDNN, bshd", peer, turned)):
+        for name, function, values in (
+            ("dash", both_ways(problem), given),
+            ("dash, bshd", both_ways(problem, "bshd"), turned),
+            ("cuDNN, bshd", peer, turned),
+        ):
             compute = jax.jit(function)
             several = []
             for number in range(8):
@@ -264,5 +375,7 @@ def times(bundled: BundledKernel) -> dict[str, Any]:
                     last = compute(*values)
                 jax.block_until_ready(last)
                 several.append((time.perf_counter() - begun) / calls)
-            record.setdefault(problem.name, {})[name] = round(statistics.median(several[2:]) * 1e3, 4)
+            record.setdefault(problem.name, {})[name] = round(
+                statistics.median(several[2:]) * 1e3, 4
+            )
     return {"milliseconds": record}

@@ -26,14 +26,34 @@ NAMES = ("q", "k", "v", "do", "o", "lse", *OUTPUTS)
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     kernel = kernels[0]
-    ways = (plain_pointers, array_interface, cupy_arrays, rows_before_heads, packed_gradients, later_allocation)
-    refusals = (too_few_workers, foreign_ptx, broken_ptx, misaligned, overlapping, wrong_type, host_memory, heads_not_grouped,
-                growth_in_a_capture)
-    return [Test(f"launch {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
-            for test in (*ways, *refusals)]
+    ways = (
+        plain_pointers,
+        array_interface,
+        cupy_arrays,
+        rows_before_heads,
+        packed_gradients,
+        later_allocation,
+    )
+    refusals = (
+        too_few_workers,
+        foreign_ptx,
+        broken_ptx,
+        misaligned,
+        overlapping,
+        wrong_type,
+        host_memory,
+        heads_not_grouped,
+        growth_in_a_capture,
+    )
+    return [
+        Test(f"launch {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
+        for test in (*ways, *refusals)
+    ]
 
 
-def same_bits(bundled: BundledKernel, launch: Callable[[Kernel, Case, dict[str, torch.Tensor]], Any]) -> None:
+def same_bits(
+    bundled: BundledKernel, launch: Callable[[Kernel, Case, dict[str, torch.Tensor]], Any]
+) -> None:
     kernel, problem = load(bundled), case(bundled, SHAPE)
     tensors = make_inputs(problem)
     expected = run(kernel, problem, tensors, stream=0)
@@ -45,13 +65,22 @@ def same_bits(bundled: BundledKernel, launch: Callable[[Kernel, Case, dict[str, 
 
 
 def described(tensor: torch.Tensor) -> Tensor:
-    return Tensor(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
-                  NAMES_OF_TYPES[tensor.dtype], tensor.device.index)
+    return Tensor(
+        tensor.data_ptr(),
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        NAMES_OF_TYPES[tensor.dtype],
+        tensor.device.index,
+    )
 
 
 def plain_pointers(bundled: BundledKernel) -> None:
-    same_bits(bundled, lambda kernel, problem, tensors: kernel.backward(
-        **{name: described(tensors[name]) for name in NAMES}, scale=problem.scale))
+    same_bits(
+        bundled,
+        lambda kernel, problem, tensors: kernel.backward(
+            **{name: described(tensors[name]) for name in NAMES}, scale=problem.scale
+        ),
+    )
 
 
 class OfInterface:
@@ -64,8 +93,12 @@ class OfInterface:
 
 
 def array_interface(bundled: BundledKernel) -> None:
-    same_bits(bundled, lambda kernel, problem, tensors: kernel.backward(
-        **{name: OfInterface(tensors[name]) for name in NAMES}, scale=problem.scale))
+    same_bits(
+        bundled,
+        lambda kernel, problem, tensors: kernel.backward(
+            **{name: OfInterface(tensors[name]) for name in NAMES}, scale=problem.scale
+        ),
+    )
 
 
 def cupy_arrays(bundled: BundledKernel) -> None:
@@ -79,15 +112,22 @@ def cupy_arrays(bundled: BundledKernel) -> None:
             return cupy.from_dlpack(tensor)
         return cupy.from_dlpack(tensor.view(torch.int16)).view(cupy.uint16)
 
-    same_bits(bundled, lambda kernel, problem, tensors: kernel.backward(
-        **{name: as_cupy(tensors[name]) for name in NAMES}, scale=problem.scale))
+    same_bits(
+        bundled,
+        lambda kernel, problem, tensors: kernel.backward(
+            **{name: as_cupy(tensors[name]) for name in NAMES}, scale=problem.scale
+        ),
+    )
 
 
 def rows_before_heads(bundled: BundledKernel) -> None:
     """layout="bshd" takes what a model has, without a transposed view."""
 
     def launch(kernel: Kernel, problem: Case, tensors: dict[str, torch.Tensor]) -> None:
-        turned = {name: tensors[name] if name == "lse" else tensors[name].transpose(1, 2).contiguous() for name in NAMES}
+        turned = {
+            name: tensors[name] if name == "lse" else tensors[name].transpose(1, 2).contiguous()
+            for name in NAMES
+        }
         kernel.backward(**turned, scale=problem.scale, layout="bshd")
         for name in OUTPUTS:
             tensors[name].copy_(turned[name].transpose(1, 2))
@@ -118,14 +158,16 @@ def later_allocation(bundled: BundledKernel) -> None:
     if bundled.fixed_sizes:
         raise Skip("its sizes are fixed")
     kernel = Kernel.load(bundled.path)
-    problems = [case(bundled, (rows, rows, 1, heads, heads, "bhsd")) for rows, heads in ((64, 1), (900, 4), (64, 1))]
+    problems = [
+        case(bundled, (rows, rows, 1, heads, heads, "bhsd"))
+        for rows, heads in ((64, 1), (900, 4), (64, 1))
+    ]
     found = [run(kernel, problem, make_inputs(problem), stream=0) for problem in problems]
     torch.cuda.synchronize()
     demand(not (wrong := differences(found[2], found[0])), wrong)
 
 
-# ---- Refusals
-# --------------------------------------------------------------------------------------------------
+# ---- Refusals ------------------------------------------------------------------------------------
 
 
 def refused(call: Callable[[], Any], kind: type[Exception], *parts: str) -> dict[str, Any]:
@@ -138,8 +180,12 @@ def refused(call: Callable[[], Any], kind: type[Exception], *parts: str) -> dict
     raise Failed(f"expected a {kind.__name__}, found none")
 
 
-def unchanged_call(bundled: BundledKernel, kind: type[Exception], *parts: str,
-                   change: Callable[[dict[str, torch.Tensor]], Any]) -> dict[str, Any]:
+def unchanged_call(
+    bundled: BundledKernel,
+    kind: type[Exception],
+    *parts: str,
+    change: Callable[[dict[str, torch.Tensor]], Any],
+) -> dict[str, Any]:
     """A refused call, which must leave the outputs as they are."""
     problem = case(bundled, SHAPE)
     tensors = make_inputs(problem)
@@ -147,7 +193,10 @@ def unchanged_call(bundled: BundledKernel, kind: type[Exception], *parts: str,
     given = {**tensors, **change(tensors)}
     result = refused(lambda: load(bundled).backward(**given, scale=problem.scale), kind, *parts)
     torch.cuda.synchronize()
-    demand(not (found := differences({name: tensors[name] for name in OUTPUTS}, bits)), f"refused, yet wrote: {found}")
+    demand(
+        not (found := differences({name: tensors[name] for name in OUTPUTS}, bits)),
+        f"refused, yet wrote: {found}",
+    )
     return result
 
 
@@ -175,7 +224,12 @@ def too_few_workers(bundled: BundledKernel) -> dict[str, Any]:
     if bundled.manifest["order"]["source"] == "file":
         raise Skip("its table is for stated workers")
     path = altered(bundled, change)
-    return refused(lambda: launch_altered(bundled, path), CapacityError, "needs 10000 resident blocks", "multiprocessors")
+    return refused(
+        lambda: launch_altered(bundled, path),
+        CapacityError,
+        "needs 10000 resident blocks",
+        "multiprocessors",
+    )
 
 
 def foreign_ptx(bundled: BundledKernel) -> dict[str, Any]:
@@ -183,17 +237,28 @@ def foreign_ptx(bundled: BundledKernel) -> dict[str, Any]:
         with (folder / raw["ptx"]["file"]).open("ab") as ptx:
             ptx.write(b"\n// one more line\n")
 
-    return refused(lambda: Kernel.load(altered(bundled, change)), ManifestError, "does not belong to the PTX")
+    return refused(
+        lambda: Kernel.load(altered(bundled, change)), ManifestError, "does not belong to the PTX"
+    )
 
 
 def broken_ptx(bundled: BundledKernel) -> dict[str, Any]:
     def change(raw: dict[str, Any], folder: Path) -> None:
-        text = (folder / raw["ptx"]["file"]).read_bytes().replace(b"ret;", b"frobnicate.u32 %r1;\n\tret;", 1)
+        text = (
+            (folder / raw["ptx"]["file"])
+            .read_bytes()
+            .replace(b"ret;", b"frobnicate.u32 %r1;\n\tret;", 1)
+        )
         (folder / raw["ptx"]["file"]).write_bytes(text)
         raw["ptx"]["sha256"] = hashlib.sha256(text).hexdigest()
         raw.pop("cubin", None)  # it is another program's then, which is another error
 
-    return refused(lambda: launch_altered(bundled, altered(bundled, change)), DriverError, "assemble", "frobnicate")
+    return refused(
+        lambda: launch_altered(bundled, altered(bundled, change)),
+        DriverError,
+        "assemble",
+        "frobnicate",
+    )
 
 
 def misaligned(bundled: BundledKernel) -> dict[str, Any]:
@@ -201,28 +266,46 @@ def misaligned(bundled: BundledKernel) -> dict[str, Any]:
         q = tensors["q"]
         return {"q": torch.empty(q.numel() + 1, dtype=q.dtype, device="cuda")[1:].view(q.shape)}
 
-    return unchanged_call(bundled, ArgumentError, "q: expected an address that is a multiple of 16", change=change)
+    return unchanged_call(
+        bundled, ArgumentError, "q: expected an address that is a multiple of 16", change=change
+    )
 
 
 def overlapping(bundled: BundledKernel) -> dict[str, Any]:
-    return unchanged_call(bundled, ArgumentError, "shares memory with", change=lambda tensors: {"dk": tensors["dv"]})
+    return unchanged_call(
+        bundled, ArgumentError, "shares memory with", change=lambda tensors: {"dk": tensors["dv"]}
+    )
 
 
 def wrong_type(bundled: BundledKernel) -> dict[str, Any]:
-    return unchanged_call(bundled, ArgumentError, "k: expected elements of bf16, found f16",
-                          change=lambda tensors: {"k": tensors["k"].half()})
+    return unchanged_call(
+        bundled,
+        ArgumentError,
+        "k: expected elements of bf16, found f16",
+        change=lambda tensors: {"k": tensors["k"].half()},
+    )
 
 
 def host_memory(bundled: BundledKernel) -> dict[str, Any]:
-    return unchanged_call(bundled, ArgumentError, "v: expected memory of a CUDA device",
-                          change=lambda tensors: {"v": tensors["v"].cpu()})
+    return unchanged_call(
+        bundled,
+        ArgumentError,
+        "v: expected memory of a CUDA device",
+        change=lambda tensors: {"v": tensors["v"].cpu()},
+    )
 
 
 def heads_not_grouped(bundled: BundledKernel) -> dict[str, Any]:
     if bundled.fixed_sizes:
         raise Skip("its sizes are fixed")
-    return unchanged_call(bundled, ArgumentError, "heads must be a multiple of kv_heads", change=lambda tensors: {
-        name: tensors[name][:, :3].contiguous() for name in ("k", "v", "dk", "dv")})
+    return unchanged_call(
+        bundled,
+        ArgumentError,
+        "heads must be a multiple of kv_heads",
+        change=lambda tensors: {
+            name: tensors[name][:, :3].contiguous() for name in ("k", "v", "dk", "dv")
+        },
+    )
 
 
 def growth_in_a_capture(bundled: BundledKernel) -> dict[str, Any]:
@@ -234,5 +317,9 @@ def growth_in_a_capture(bundled: BundledKernel) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with torch.cuda.graph(graph, stream=stream):
         torch.zeros(1, device="cuda")  # a graph that is not empty
-        found = refused(lambda: kernel.backward(**tensors, scale=problem.scale), ArgumentError, "is being captured")
+        found = refused(
+            lambda: kernel.backward(**tensors, scale=problem.scale),
+            ArgumentError,
+            "is being captured",
+        )
     return found

@@ -31,22 +31,44 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
     from group import Test
 
     name = kernels[0].name if kernels else ""
-    shapes = ((128, 4, 2048, 6144, "bfloat16"), (64, 2, 512, 1024, "float16"), (128, 1, 512, 2048, "bfloat16"), (128, 3, 512, 1536, "bfloat16"))
-    return [Test(f"many ranks {label}", name, run) for label, run in (
-        *((f"sums {shape}", lambda shape=shape: sums_of_a_leaf(*shape)) for shape in shapes),
-        ("folds", folds), ("accurate", accurate), ("small leaves, head dim 64", lambda: one_hash(SMALL, 0, 64, 2)),
-        ("small leaves", lambda: one_hash(SMALL, 0, 128, 4)), ("large leaves", lambda: one_hash(LARGE, 1, 128, 4)),
-        ("small leaves, flash3", lambda: one_hash(SMALL, 0, 128, 4, "flash3")), ("large leaves, flash3", lambda: one_hash(LARGE, 1, 128, 4, "flash3")),
-        ("accurate, flash3", lambda: accurate("flash3")),
-        ("under load", under_load), ("controls", controls), ("twice", computed_twice), ("two processes on one GPU", lambda: processes("gloo")),
-        ("two GPUs", lambda: processes("nccl")), *((("times", times),) if not quick else ()))]
+    shapes = (
+        (128, 4, 2048, 6144, "bfloat16"),
+        (64, 2, 512, 1024, "float16"),
+        (128, 1, 512, 2048, "bfloat16"),
+        (128, 3, 512, 1536, "bfloat16"),
+    )
+    return [
+        Test(f"many ranks {label}", name, run)
+        for label, run in (
+            *((f"sums {shape}", lambda shape=shape: sums_of_a_leaf(*shape)) for shape in shapes),
+            ("folds", folds),
+            ("accurate", accurate),
+            ("small leaves, head dim 64", lambda: one_hash(SMALL, 0, 64, 2)),
+            ("small leaves", lambda: one_hash(SMALL, 0, 128, 4)),
+            ("large leaves", lambda: one_hash(LARGE, 1, 128, 4)),
+            ("small leaves, flash3", lambda: one_hash(SMALL, 0, 128, 4, "flash3")),
+            ("large leaves, flash3", lambda: one_hash(LARGE, 1, 128, 4, "flash3")),
+            ("accurate, flash3", lambda: accurate("flash3")),
+            ("under load", under_load),
+            ("controls", controls),
+            ("twice", computed_twice),
+            ("two processes on one GPU", lambda: processes("gloo")),
+            ("two GPUs", lambda: processes("nccl")),
+            *((("times", times),) if not quick else ()),
+        )
+    ]
 
 
-def inputs(documents: tuple[int, ...], head_dim: int, group: int, kv_heads: int = 2) -> list[torch.Tensor]:
+def inputs(
+    documents: tuple[int, ...], head_dim: int, group: int, kv_heads: int = 2
+) -> list[torch.Tensor]:
     """q, k, v and dO of all rows."""
     generator = torch.Generator(device="cuda").manual_seed(1)
     heads = (group * kv_heads, kv_heads, kv_heads, group * kv_heads)
-    return [torch.randn(sum(documents), count, head_dim, device="cuda", generator=generator).bfloat16() for count in heads]
+    return [
+        torch.randn(sum(documents), count, head_dim, device="cuda", generator=generator).bfloat16()
+        for count in heads
+    ]
 
 
 def scattered(documents: tuple[int, ...], ranks: int, seed: int) -> list[tuple[int, ...]]:
@@ -62,16 +84,29 @@ def scattered(documents: tuple[int, ...], ranks: int, seed: int) -> list[tuple[i
     return homes
 
 
-def world_of(ranks: Any, documents: tuple[int, ...], tensors: list[torch.Tensor], cut: int, **options: Any) -> Any:
+def world_of(
+    ranks: Any, documents: tuple[int, ...], tensors: list[torch.Tensor], cut: int, **options: Any
+) -> Any:
     from dash_attn.distributed import World
 
     q, k = tensors[:2]
-    return World(ranks, documents, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[2], cut=cut, **{"device": "cuda"} | options)
+    return World(
+        ranks,
+        documents,
+        heads=q.shape[1],
+        kv_heads=k.shape[1],
+        head_dim=q.shape[2],
+        cut=cut,
+        **{"device": "cuda"} | options,
+    )
 
 
 def local(world: Any, rank: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     begins = torch.tensor([0, *world.problem.documents]).cumsum(0)
-    places = [torch.arange(begins[document] + first, begins[document] + end) for document, first, end, _ in world.problem.local(rank)]
+    places = [
+        torch.arange(begins[document] + first, begins[document] + end)
+        for document, first, end, _ in world.problem.local(rank)
+    ]
     rows = torch.cat([torch.empty(0, dtype=torch.int64), *places]).cuda()
     return [tensor[rows].requires_grad_(i < 3) for i, tensor in enumerate(tensors)]
 
@@ -85,14 +120,19 @@ def hashes(world: Any, tensors: list[torch.Tensor]) -> list[int]:
     o, lse = attention(q, k, v, world=world, return_lse=True)
     gradients = torch.autograd.grad(o, [*q, *k, *v], do)
     n = len(ranks)
-    return world.hashes([one.detach() for one in o], [one.detach().T.contiguous() for one in lse], *(list(gradients[i * n:(i + 1) * n]) for i in range(3)))
+    return world.hashes(
+        [one.detach() for one in o],
+        [one.detach().T.contiguous() for one in lse],
+        *(list(gradients[i * n : (i + 1) * n]) for i in range(3)),
+    )
 
 
-# ---- A leaf
-# --------------------------------------------------------------------------------------------------
+# ---- A leaf --------------------------------------------------------------------------------------
 
 
-def sums_of_a_leaf(head_dim: int, group: int, q_rows: int, context: int, dtype: str) -> dict[str, Any]:
+def sums_of_a_leaf(
+    head_dim: int, group: int, q_rows: int, context: int, dtype: str
+) -> dict[str, Any]:
     """What the workspace has, rounded, is dK and dV of the kernel, bit by bit; and beside float64.
     Twice, in other memory."""
     from group import demand
@@ -103,29 +143,74 @@ def sums_of_a_leaf(head_dim: int, group: int, q_rows: int, context: int, dtype: 
 
     type_, scale = getattr(torch, dtype), head_dim**-0.5
     generator = torch.Generator(device="cuda").manual_seed(2)
-    q, do = (torch.randn(1, group, q_rows, head_dim, device="cuda", generator=generator).to(type_) for _ in range(2))
-    k, v = (torch.randn(1, 1, context, head_dim, device="cuda", generator=generator).to(type_) for _ in range(2))
+    q, do = (
+        torch.randn(1, group, q_rows, head_dim, device="cuda", generator=generator).to(type_)
+        for _ in range(2)
+    )
+    k, v = (
+        torch.randn(1, 1, context, head_dim, device="cuda", generator=generator).to(type_)
+        for _ in range(2)
+    )
     cu = [torch.tensor([0, rows], dtype=torch.int32, device="cuda") for rows in (q_rows, context)]
-    o, lse = sequences.forward(q[0].transpose(0, 1), k[0].transpose(0, 1), v[0].transpose(0, 1), *cu, q_rows, context, -1, 0, scale)
+    o, lse = sequences.forward(
+        q[0].transpose(0, 1),
+        k[0].transpose(0, 1),
+        v[0].transpose(0, 1),
+        *cu,
+        q_rows,
+        context,
+        -1,
+        0,
+        scale,
+    )
     delta = (o.transpose(0, 1).double() * do[0].double()).sum(-1).float()[None].contiguous()
     kernel, found = batches.kernel_of_leaf(head_dim, type_, group, q_rows, context), []
     for byte in (255, 0):
         poison = torch.full((1 << 28,), byte, dtype=torch.uint8, device="cuda")
         del poison
-        out = {f"d{name}": torch.full_like(one, torch.nan) for name, one in (("q", q), ("k", k), ("v", v))}
-        launch = kernel.bind(q=q, k=k, v=v, do=do, o=None, lse=lse[None].contiguous(), delta=delta, **out, scale=scale)
+        out = {
+            f"d{name}": torch.full_like(one, torch.nan)
+            for name, one in (("q", q), ("k", k), ("v", v))
+        }
+        launch = kernel.bind(
+            q=q,
+            k=k,
+            v=v,
+            do=do,
+            o=None,
+            lse=lse[None].contiguous(),
+            delta=delta,
+            **out,
+            scale=scale,
+        )
         memory = launch.run_kept()
-        sums = batches.sums_in(memory, launch.plan.regions(), head_dim, kernel.manifest["program"]["tiles"]["q"])[:, :context]
+        sums = batches.sums_in(
+            memory, launch.plan.regions(), head_dim, kernel.manifest["program"]["tiles"]["q"]
+        )[:, :context]
         for name, one in zip(("dk", "dv"), rounded(sums, scale, type_)):
-            demand(torch.equal(one, out[name][0, 0]), f"{name}: rounded sums differ from the kernel's in {int((one != out[name][0, 0]).sum())} elements")
+            demand(
+                torch.equal(one, out[name][0, 0]),
+                f"{name}: rounded sums differ from the kernel's in"
+                f" {int((one != out[name][0, 0]).sum())} elements",
+            )
         found.append(sums)
-    demand(torch.equal(*(one.view(torch.int32) for one in found)), "sums have other bits in other memory")
-    p = torch.where(torch.arange(context, device="cuda") <= torch.arange(q_rows, device="cuda")[:, None] + context - q_rows,
-                    (scale * q[0].double() @ k[0].double().mT - lse.double()[..., None]).exp(), 0.0)
+    demand(
+        torch.equal(*(one.view(torch.int32) for one in found)),
+        "sums have other bits in other memory",
+    )
+    p = torch.where(
+        torch.arange(context, device="cuda")
+        <= torch.arange(q_rows, device="cuda")[:, None] + context - q_rows,
+        (scale * q[0].double() @ k[0].double().mT - lse.double()[..., None]).exp(),
+        0.0,
+    )
     ds = p * (do[0].double() @ v[0].double().mT - delta[0].double()[..., None])
     errors = {}
-    for name, one, exact in (("dk", sums[0], (ds.mT @ q[0].double()).sum(0)), ("dv", sums[1], (p.mT @ do[0].double()).sum(0)),
-                             ("dq", out["dq"][0], scale * ds @ k[0].double())):
+    for name, one, exact in (
+        ("dk", sums[0], (ds.mT @ q[0].double()).sum(0)),
+        ("dv", sums[1], (p.mT @ do[0].double()).sum(0)),
+        ("dq", out["dq"][0], scale * ds @ k[0].double()),
+    ):
         errors[name] = float((one.double() - exact).norm() / exact.norm())
         demand(errors[name] < 0.01, f"{name}: {errors[name]} of its norm beside float64")
     return {"parts": kernel.manifest["program"]["parts"], "errors": errors}
@@ -139,24 +224,31 @@ def folds() -> dict[str, Any]:
     from dash_attn.distributed import tree
     from dash_attn.distributed.tree import fold, rounded
 
-    words = torch.randint(-2**31, 2**31, (2, 2, 100000, 8), generator=torch.Generator().manual_seed(1)).int()
-    words[..., ::3, :] &= ~0x7f000000
-    words[1, :, 2::7] = (words[0, :, 2::7] ^ -2**31) + 1
+    words = torch.randint(
+        -(2**31), 2**31, (2, 2, 100000, 8), generator=torch.Generator().manual_seed(1)
+    ).int()
+    words[..., ::3, :] &= ~0x7F000000
+    words[1, :, 2::7] = (words[0, :, 2::7] ^ -(2**31)) + 1
     # No part promises a NaN's bits.
     left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
     here, there = fold(left, right.clone()), fold(left.cuda(), right.cuda())
     with mock.patch.object(tree, "kernel", lambda: None):
         by_operators = fold(left.cuda(), right.cuda())
     for name, one in (("one pass", there), ("PyTorch's operators", by_operators)):
-        demand(torch.equal(here.view(torch.int32), one.cpu().view(torch.int32)), f"the addition differs by {name}")
+        demand(
+            torch.equal(here.view(torch.int32), one.cpu().view(torch.int32)),
+            f"the addition differs by {name}",
+        )
     for dtype in (torch.bfloat16, torch.float16):
         for one, other in zip(rounded(here, 0.088, dtype), rounded(there, 0.088, dtype)):
-            demand(torch.equal(one.view(torch.int16), other.cpu().view(torch.int16)), f"rounding to {dtype} differs")
+            demand(
+                torch.equal(one.view(torch.int16), other.cpu().view(torch.int16)),
+                f"rounding to {dtype} differs",
+            )
     return {"elements": here.numel(), "has_kernel": tree.kernel() is not None}
 
 
-# ---- Worlds
-# --------------------------------------------------------------------------------------------------
+# ---- Worlds --------------------------------------------------------------------------------------
 
 
 def skip_without(forward: str) -> None:
@@ -183,7 +275,7 @@ def accurate(forward: str = "") -> dict[str, Any]:
     found = [o.detach(), lse.detach().T, *torch.autograd.grad(o, (q, k, v), do)]
     at, worst = 0, dict.fromkeys(NAMES, 0.0)
     for rows in SMALL:
-        given = [one[at:at + rows].double().transpose(0, 1)[None] for one in tensors]
+        given = [one[at : at + rows].double().transpose(0, 1)[None] for one in tensors]
         options = {"scale": 128**-0.5, "mask": reference.Mask(right=0)}
         exact = reference.forward(*given[:3], **options)
         exact = *exact, *reference.backward(*given, *exact, **options).values()
@@ -191,22 +283,36 @@ def accurate(forward: str = "") -> dict[str, Any]:
             other = other[0].transpose(0, 1)
             demand(bool(one.isfinite().all()), f"{name} has numbers that are not finite")
             if rows > 1:  # of one row gradients of q and k are nothing but rounding
-                worst[name] = max(worst[name], float((one[at:at + rows].double() - other).norm() / other.norm()))
+                worst[name] = max(
+                    worst[name], float((one[at : at + rows].double() - other).norm() / other.norm())
+                )
         at += rows
     demand(max(worst.values()) < 0.01, f"beside float64: {worst}")
     return {"worst": worst, "certificate": world.certificate}
 
 
-def one_hash(documents: tuple[int, ...], cut: int, head_dim: int, group: int, forward: str = "") -> dict[str, Any]:
+def one_hash(
+    documents: tuple[int, ...], cut: int, head_dim: int, group: int, forward: str = ""
+) -> dict[str, Any]:
     from group import demand
 
     skip_without(forward)
     tensors = inputs(documents, head_dim, group)
-    expected, cases = hashes(world_of(1, documents, tensors, cut, kind="home", forward=forward), tensors), 0
+    expected, cases = (
+        hashes(world_of(1, documents, tensors, cut, kind="home", forward=forward), tensors),
+        0,
+    )
     for ranks in RANKS:
         for number, kind in enumerate(KINDS):
-            options = {"forward": forward, "kind": kind, "seed": ranks, "homes": scattered(documents, ranks, ranks + number) if number % 2 else None, "halves": number == 2,
-                       "ranks_per_node": max(1, ranks // 2) if number == 3 else ranks, "kept": ("none", "inputs")[number // 2]}
+            options = {
+                "forward": forward,
+                "kind": kind,
+                "seed": ranks,
+                "homes": scattered(documents, ranks, ranks + number) if number % 2 else None,
+                "halves": number == 2,
+                "ranks_per_node": max(1, ranks // 2) if number == 3 else ranks,
+                "kept": ("none", "inputs")[number // 2],
+            }
             found = hashes(world_of(ranks, documents, tensors, cut, **options), tensors)
             differ = [name for name, one, other in zip(NAMES, found, expected) if one != other]
             demand(not differ, f"{ranks} ranks, {options}: other bits in {', '.join(differ)}")
@@ -225,7 +331,9 @@ def under_load() -> dict[str, Any]:
         with torch.cuda.stream(other):
             for _ in range(50 * (1 + number % 3)):
                 torch.matmul(a, a)
-        found = hashes(world_of(RANKS[number % 4], SMALL, tensors, 0, kind="random", seed=number), tensors)
+        found = hashes(
+            world_of(RANKS[number % 4], SMALL, tensors, 0, kind="random", seed=number), tensors
+        )
         demand(found == expected, f"repeat {number} has other bits")
     torch.cuda.synchronize()
     return {"repeats": REPEATS}
@@ -263,7 +371,10 @@ def controls() -> dict[str, Any]:
     demand(differing(4) == [], "bits differ without a reason")
     demand("dk" in differing(1, cut=1), "another cut has the same bits")
     with mock.patch.object(passes.Backward, "take", lossy):
-        demand(differing(1) == [] and differing(4) == ["dk", "dv"], f"rounded sums are not seen: {differing(4)}")
+        demand(
+            differing(1) == [] and differing(4) == ["dk", "dv"],
+            f"rounded sums are not seen: {differing(4)}",
+        )
     with mock.patch.object(batches.Batches, "_leaf", flip):
         demand(differing(4) == ["dq"], "a flipped bit is not seen")
     return {"controls": 3}
@@ -274,7 +385,9 @@ def computed_twice() -> dict[str, Any]:
     from group import demand
 
     tensors = inputs(SMALL, 128, 4)
-    world = world_of(4, SMALL, tensors, 0, kind="random", twice=0.5, on_corruption=lambda found: None)
+    world = world_of(
+        4, SMALL, tensors, 0, kind="random", twice=0.5, on_corruption=lambda found: None
+    )
     for number in range(3):
         hashes(world, tensors)
         demand((found := world.checked()) == [], f"step {number}: {found}")
@@ -295,7 +408,10 @@ def computed_twice() -> dict[str, Any]:
     hashes(world, tensors)
     found = world.checked()
     compared += len(found)
-    demand(bool(found) and {one.wrong for one in found} == {(2,)}, f"a flipped bit of rank 2 is not found, or another is named: {found}")
+    demand(
+        bool(found) and {one.wrong for one in found} == {(2,)},
+        f"a flipped bit of rank 2 is not found, or another is named: {found}",
+    )
     return {"found": compared}
 
 
@@ -310,8 +426,10 @@ def times() -> dict[str, Any]:
         tensors = inputs((rows,), 128, 4)
         q, k, v, do = local(world := world_of(1, (rows,), tensors, 1), 0, tensors)
         batch = [one[None].transpose(1, 2).detach().requires_grad_() for one in (q, k, v)]
-        for name, function, given, upstream in (("run", lambda *one: plain(*one, causal=True), batch, do[None].transpose(1, 2)),
-                                                ("world", lambda *one: attention(*one, world=world), (q, k, v), do)):  # noqa: B023
+        for name, function, given, upstream in (
+            ("run", lambda *one: plain(*one, causal=True), batch, do[None].transpose(1, 2)),
+            ("world", lambda *one: attention(*one, world=world), (q, k, v), do),
+        ):  # noqa: B023
             taken = []
             for _ in range(5):
                 marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
@@ -326,8 +444,7 @@ def times() -> dict[str, Any]:
     return {"forward and backward, ms": found}
 
 
-# ---- Processes
-# --------------------------------------------------------------------------------------------------
+# ---- Processes -----------------------------------------------------------------------------------
 
 
 def processes(backend: str) -> dict[str, Any]:
@@ -343,9 +460,21 @@ def processes(backend: str) -> dict[str, Any]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     begun = time.monotonic()
-    ranks = [subprocess.Popen([sys.executable, str(HERE / "many_ranks.py"), backend, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
-             for rank in range(2)]
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(HERE / "many_ranks.py"), backend, str(rank)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            },
+        )
+        for rank in range(2)
+    ]
     try:
         said = [rank.communicate(timeout=SECONDS - (time.monotonic() - begun)) for rank in ranks]
     finally:
@@ -368,9 +497,20 @@ def of_process(backend: str, rank: int) -> dict[str, list[int]]:
     for kind in KINDS:
         for homes in (None, scattered(SMALL, 2, 3)):
             for halves in (False, True):
-                world = world_of(dist.group.WORLD, SMALL, tensors, 0, kind=kind, homes=homes, halves=halves, kept=("none", "inputs")[halves],
-                                 ranks_per_node=1 if homes else 2)
-                found[f"{kind}, {'packed' if homes is None else 'scattered'}, halves {halves}"] = hashes(world, tensors)
+                world = world_of(
+                    dist.group.WORLD,
+                    SMALL,
+                    tensors,
+                    0,
+                    kind=kind,
+                    homes=homes,
+                    halves=halves,
+                    kept=("none", "inputs")[halves],
+                    ranks_per_node=1 if homes else 2,
+                )
+                found[f"{kind}, {'packed' if homes is None else 'scattered'}, halves {halves}"] = (
+                    hashes(world, tensors)
+                )
     in_turns(rank, tensors)
     dist.barrier()
     return found
@@ -391,7 +531,10 @@ def in_turns(rank: int, tensors: list[torch.Tensor]) -> None:
         def after(self, x: Any, o: Any) -> Any:
             return (o, *x[1:])
 
-    worlds = [world_of(dist.group.WORLD, SMALL, tensors, 0, kind=kind) for kind in ("random", "heads-first")]
+    worlds = [
+        world_of(dist.group.WORLD, SMALL, tensors, 0, kind=kind)
+        for kind in ("random", "heads-first")
+    ]
     found = []
     for is_in_turns in (False, True):
         batches_ = [tuple(one for one in local(world, rank, tensors)[:3]) for world in worlds]

@@ -21,7 +21,11 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python"), str(HERE.parents[1] / "tools/scripts")]
+sys.path[:0] = [
+    str(HERE.parent),
+    str(HERE.parents[1] / "python"),
+    str(HERE.parents[1] / "tools/scripts"),
+]
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -42,24 +46,39 @@ ALLOWED = 1.1
 
 def masks(rows: int) -> dict[str, Mask]:
     bits = tuple(map(tuple, random_bits(7, rows // TILE_KV, rows // TILE_Q, 0.3)))
-    return {"causal": CAUSAL, "window 512": Mask(512, 0), "window 2048": Mask(2048, 0), "prefix of 1024": Mask(union=Union(1024, -1, 0)),
-            "4 sinks, window 512": Mask(right=0, union=Union(4, 512, -1)), "30 % of the tiles": Mask(blocks=Blocks(TILE_Q, TILE_KV, bits)),
-            "30 % of the tiles, causal": Mask(right=0, blocks=Blocks(TILE_Q, TILE_KV, bits))}
+    return {
+        "causal": CAUSAL,
+        "window 512": Mask(512, 0),
+        "window 2048": Mask(2048, 0),
+        "prefix of 1024": Mask(union=Union(1024, -1, 0)),
+        "4 sinks, window 512": Mask(right=0, union=Union(4, 512, -1)),
+        "30 % of the tiles": Mask(blocks=Blocks(TILE_Q, TILE_KV, bits)),
+        "30 % of the tiles, causal": Mask(right=0, blocks=Blocks(TILE_Q, TILE_KV, bits)),
+    }
 
 
 def tasks_of(mask: Mask, rows: int) -> tuple[int, int]:
     """Tiles of a head of which an element is seen, and kv tiles with such a one."""
     first_q, first_kv = np.arange(0, rows, TILE_Q)[None, :], np.arange(0, rows, TILE_KV)[:, None]
-    last_q, last_kv = np.minimum(first_q + TILE_Q, rows) - 1, np.minimum(first_kv + TILE_KV, rows) - 1
+    last_q, last_kv = (
+        np.minimum(first_q + TILE_Q, rows) - 1,
+        np.minimum(first_kv + TILE_KV, rows) - 1,
+    )
 
     def meets(left: int, right: int, last: Any = last_kv) -> Any:
         """Differences of a column and a row in a tile are all from the least to the most."""
-        return ((right < 0) | (first_kv - last_q <= right)) & ((left < 0) | (last - first_q >= -left)) & (last >= first_kv)
+        return (
+            ((right < 0) | (first_kv - last_q <= right))
+            & ((left < 0) | (last - first_q >= -left))
+            & (last >= first_kv)
+        )
 
     seen = meets(mask.left, mask.right)
     if mask.union is not None:
         columns, left, right = mask.union
-        seen = meets(mask.left, mask.right, np.minimum(last_kv, columns - 1)) | meets(tighter(mask.left, left), tighter(mask.right, right))
+        seen = meets(mask.left, mask.right, np.minimum(last_kv, columns - 1)) | meets(
+            tighter(mask.left, left), tighter(mask.right, right)
+        )
     if mask.blocks is not None:
         bits = np.array(mask.blocks.bits, dtype=bool)
         seen &= bits[first_kv // mask.blocks.kv, first_q // mask.blocks.q]
@@ -79,17 +98,35 @@ def tensors_of(case: Case) -> tuple[dict[str, torch.Tensor], Any]:
     for name in ("q", "k", "v", "do"):
         tensors[name].normal_()
     inputs = [tensors[name].transpose(1, 2) for name in ("q", "k", "v")]
-    rest, options = flash_arguments(case if case.mask.is_band else Case(case.head_dim, CAUSAL, case.q_rows, case.kv_rows, case.batch, case.heads, case.kv_heads))
+    rest, options = flash_arguments(
+        case
+        if case.mask.is_band
+        else Case(
+            case.head_dim, CAUSAL, case.q_rows, case.kv_rows, case.batch, case.heads, case.kv_heads
+        )
+    )
     o, lse, *states = torch.ops.aten._flash_attention_forward(*inputs, *rest, False, **options)
     tensors |= {"o": o.transpose(1, 2), "lse": lse.contiguous()}
 
     def theirs() -> Any:
-        return torch.ops.aten._flash_attention_backward(tensors["do"].transpose(1, 2), *inputs, o, lse, *rest, *states[:2], **options)
+        return torch.ops.aten._flash_attention_backward(
+            tensors["do"].transpose(1, 2), *inputs, o, lse, *rest, *states[:2], **options
+        )
+
     return tensors, theirs if case.mask.is_band else None
 
 
-def measure_mask(name: str, case: Case, workers: int, rounds: int, rng: random.Random) -> dict[str, Any]:
-    row = {"head_dim": case.head_dim, "mask": case.mask.text, "rows": case.q_rows, "batch": case.batch, "heads": case.heads, "variant": "auto"}
+def measure_mask(
+    name: str, case: Case, workers: int, rounds: int, rng: random.Random
+) -> dict[str, Any]:
+    row = {
+        "head_dim": case.head_dim,
+        "mask": case.mask.text,
+        "rows": case.q_rows,
+        "batch": case.batch,
+        "heads": case.heads,
+        "variant": "auto",
+    }
     kernel = Kernel.compile(program([row]), f"kind=auto workers={workers}")
     ((_, prices),) = predict([row], workers)
     tensors, theirs = tensors_of(case)
@@ -98,18 +135,34 @@ def measure_mask(name: str, case: Case, workers: int, rounds: int, rng: random.R
     variants = [ours] + ([Variant("flash", theirs)] if theirs else [])
     measure(variants, rounds, None, rng)
     of_head, items = tasks_of(case.mask, case.q_rows)
-    tasks, entries = of_head * case.heads * case.batch, {role: statistics.median(times) for role, times in ours.entries.items()}
-    return row | {"mask": name, "kind": kernel.manifest["program"]["kind"], "tasks": tasks, "tasks_of_item": of_head / items,
-                  "boundary_of_task": prices["boundary"] / prices["compute"], "ms": statistics.median(ours.milliseconds), "entries_ms": entries,
-                  "flash_ms": statistics.median(variants[1].milliseconds) if theirs else None,
-                  "ns_of_task_in_main": entries["main"] * 1e6 * workers / tasks}
+    tasks, entries = (
+        of_head * case.heads * case.batch,
+        {role: statistics.median(times) for role, times in ours.entries.items()},
+    )
+    return row | {
+        "mask": name,
+        "kind": kernel.manifest["program"]["kind"],
+        "tasks": tasks,
+        "tasks_of_item": of_head / items,
+        "boundary_of_task": prices["boundary"] / prices["compute"],
+        "ms": statistics.median(ours.milliseconds),
+        "entries_ms": entries,
+        "flash_ms": statistics.median(variants[1].milliseconds) if theirs else None,
+        "ns_of_task_in_main": entries["main"] * 1e6 * workers / tasks,
+    }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=200, help="begin no further mask after so many")
-    parser.add_argument("--seed", type=int, default=0, help="of inputs and of the order in which variants run")
+    parser.add_argument(
+        "--seconds", type=float, default=200, help="begin no further mask after so many"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of inputs and of the order in which variants run"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     workers = torch.cuda.get_device_properties(0).multi_processor_count
@@ -120,20 +173,45 @@ def main() -> int:
                 if time.monotonic() - begun > arguments.seconds:
                     late.append(f"{head_dim} {rows} {name}")
                     continue
-                case = Case(head_dim, mask, rows, rows, TOKENS // rows, HIDDEN // head_dim, HIDDEN // head_dim, seed=arguments.seed)
-                row = measure_mask(name, case, workers, arguments.rounds, random.Random(arguments.seed))
+                case = Case(
+                    head_dim,
+                    mask,
+                    rows,
+                    rows,
+                    TOKENS // rows,
+                    HIDDEN // head_dim,
+                    HIDDEN // head_dim,
+                    seed=arguments.seed,
+                )
+                row = measure_mask(
+                    name, case, workers, arguments.rounds, random.Random(arguments.seed)
+                )
                 plain = row["ns_of_task_in_main"] if mask == CAUSAL else plain
-                row["bound"] = ALLOWED * (1 + row["boundary_of_task"] / row["tasks_of_item"]) * plain
+                row["bound"] = (
+                    ALLOWED * (1 + row["boundary_of_task"] / row["tasks_of_item"]) * plain
+                )
                 if row["ns_of_task_in_main"] > row["bound"]:
                     above.append(f"{head_dim} {rows} {name}")
                 results.append(row)
                 flash = f", flash {row['flash_ms']:.3f} ms" if row["flash_ms"] else ""
-                print(f"{head_dim} {rows:5d} {name:26s} {row['kind']:16s} {row['tasks_of_item']:6.1f} tasks an item, {row['ms']:.3f} ms, "
-                      f"{row['ns_of_task_in_main']:6.0f} ns a task in main, bound {row['bound']:6.0f}{flash}", flush=True)
+                print(
+                    f"{head_dim} {rows:5d} {name:26s} {row['kind']:16s} {row['tasks_of_item']:6.1f}"
+                    f" tasks an item, {row['ms']:.3f} ms, {row['ns_of_task_in_main']:6.0f} ns a"
+                    f" task in main, bound {row['bound']:6.0f}{flash}",
+                    flush=True,
+                )
                 torch.cuda.empty_cache()
     if arguments.json:
-        about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
-                 "left_out": late, "above": above, "results": results}
+        about = {
+            "commit": commit(),
+            "date": time.strftime("%Y-%m-%d"),
+            "gpu": torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "rounds": arguments.rounds,
+            "left_out": late,
+            "above": above,
+            "results": results,
+        }
         write_record(arguments.json, about)
     for what, names in (("no time was left for", late), ("above their bound:", above)):
         if names:

@@ -38,11 +38,28 @@ def all_models() -> dict[str, Any]:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{part}.json" for part in range(1, PARTS + 1)]
-        processes = [subprocess.Popen([sys.executable, "-W", "ignore", str(SCRIPT), f"--json={file}", f"--part={file.stem}/{PARTS}"],
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) for file in files]
+        processes = [
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-W",
+                    "ignore",
+                    str(SCRIPT),
+                    f"--json={file}",
+                    f"--part={file.stem}/{PARTS}",
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+            for file in files
+        ]
         try:
-            said = [process.communicate(timeout=max(1, SECONDS - (time.monotonic() - begun)))[1] for process in processes]
+            said = [
+                process.communicate(timeout=max(1, SECONDS - (time.monotonic() - begun)))[1]
+                for process in processes
+            ]
         except subprocess.TimeoutExpired:
             raise Failed(f"models take longer than {SECONDS} s") from None
         finally:
@@ -50,14 +67,33 @@ def all_models() -> dict[str, Any]:
                 process.kill()
         missing = [text[-2000:] for text, file in zip(said, files) if not file.exists()]
         demand(not missing, "a process ended early", output=missing)
-        rows = [row for file in files for row in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+        rows = [
+            row for file in files for row in json.loads(file.read_text(encoding="utf-8"))["rows"]
+        ]
     states = Counter(state for row in rows for state, _ in row.get("cases", {}).values())
-    furthest = sorted(((float(why.split(",")[0]), row["type"], name) for row in rows for name, (state, why) in row.get("cases", {}).items() if state == "served"),
-                      reverse=True)[:20]
-    record = {"transformers": transformers.__version__, "torch": torch.__version__, "states": states, "furthest": furthest,
-              "seconds": round(time.monotonic() - begun), "rows": rows}
-    faults = [f"{row['type']} ({row['kind']}), {name}: {state}: {why}" for row in rows for name, (state, why) in row.get("cases", {}).items()
-              if state in ("different", "failed")]
+    furthest = sorted(
+        (
+            (float(why.split(",")[0]), row["type"], name)
+            for row in rows
+            for name, (state, why) in row.get("cases", {}).items()
+            if state == "served"
+        ),
+        reverse=True,
+    )[:20]
+    record = {
+        "transformers": transformers.__version__,
+        "torch": torch.__version__,
+        "states": states,
+        "furthest": furthest,
+        "seconds": round(time.monotonic() - begun),
+        "rows": rows,
+    }
+    faults = [
+        f"{row['type']} ({row['kind']}), {name}: {state}: {why}"
+        for row in rows
+        for name, (state, why) in row.get("cases", {}).items()
+        if state in ("different", "failed")
+    ]
     demand(not faults, "; ".join(faults)[:2000], **record)
     served = sum(row.get("cases", {}).get("plain", [""])[0] == "served" for row in rows)
     demand(served >= LEAST, f"only {served} models are served", **record)

@@ -13,8 +13,22 @@ from collections import Counter
 from typing import Any
 
 ERRORS = ("errors", "ours", "theirs", "worst", "o", "o_rounded", "lse", "longest_chain", "stride")
-COUNTS = ("repeats", "long_repeats", "replays", "replayed", "runs", "elements", "lists", "tiles", "pieces", "checked", "sequences", "served", "kept",
-          "problems")
+COUNTS = (
+    "repeats",
+    "long_repeats",
+    "replays",
+    "replayed",
+    "runs",
+    "elements",
+    "lists",
+    "tiles",
+    "pieces",
+    "checked",
+    "sequences",
+    "served",
+    "kept",
+    "problems",
+)
 HASHES = "hashes"
 # What the test says of itself, each time it runs.
 SAME = ("number", "name", "status", "kernel", "problem", "peer", "refusal", "heads")
@@ -24,7 +38,11 @@ TEXT = 300  # characters of what a case says; the whole stands in check-device's
 def fold(outcomes: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The group's line, and the cases that are kept beside it."""
     has_failed = any(outcome["status"] == "failed" for outcome in outcomes)
-    kept = [outcome for outcome in outcomes if outcome["status"] != "passed" or says_more(outcome) or has_failed and HASHES in outcome]
+    kept = [
+        outcome
+        for outcome in outcomes
+        if outcome["status"] != "passed" or says_more(outcome) or has_failed and HASHES in outcome
+    ]
     passed = [outcome for outcome in outcomes if outcome["status"] == "passed"]
     line: dict[str, Any] = dict(Counter(outcome["status"] for outcome in outcomes))
     for name in ERRORS:
@@ -35,14 +53,23 @@ def fold(outcomes: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str,
         counts = [outcome[name] for outcome in passed if isinstance(outcome.get(name), int)]
         if counts:
             line[name] = sum(counts)
-    hashes = [f"{outcome['name']} {name} {value}\n" for outcome in passed for name, value in outcome.get(HASHES, {}).items()]
+    hashes = [
+        f"{outcome['name']} {name} {value}\n"
+        for outcome in passed
+        for name, value in outcome.get(HASHES, {}).items()
+    ]
     if hashes:
         line[HASHES] = hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()[:16]
     return line, [shortened(outcome) for outcome in kept]
 
 
 def says_more(outcome: dict[str, Any]) -> bool:
-    return any(name not in (*ERRORS, *COUNTS, HASHES, *SAME) or name in COUNTS and not isinstance(value, int) for name, value in outcome.items())
+    return any(
+        name not in (*ERRORS, *COUNTS, HASHES, *SAME)
+        or name in COUNTS
+        and not isinstance(value, int)
+        for name, value in outcome.items()
+    )
 
 
 def largest(found: list[Any]) -> Any:

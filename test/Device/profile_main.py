@@ -28,9 +28,21 @@ from dash_attn.measure.bundle import Bundle  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
 ROWS, RUNS = 4096, 2
-METRICS = {"cycles": "sm__cycles_elapsed.max", "tensor_busy": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-           "shared_busy": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed"}
-NCU = ["ncu", "--clock-control", "none", "-k", "regex:_main$", "--csv", "--metrics", ",".join(METRICS.values())]
+METRICS = {
+    "cycles": "sm__cycles_elapsed.max",
+    "tensor_busy": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "shared_busy": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
+}
+NCU = [
+    "ncu",
+    "--clock-control",
+    "none",
+    "-k",
+    "regex:_main$",
+    "--csv",
+    "--metrics",
+    ",".join(METRICS.values()),
+]
 
 
 def cases() -> list[tuple[Any, str]]:
@@ -47,27 +59,59 @@ def run(bundle: Bundle) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("--record", type=Path, help="without it, kernels only run: what ncu is given")
+    parser.add_argument(
+        "--record", type=Path, help="without it, kernels only run: what ncu is given"
+    )
     arguments = parser.parse_args()
     bundle = Bundle.open(arguments.bundle)
     if not arguments.record:
         run(bundle)
         return 0
-    done = subprocess.run([*NCU, sys.executable, __file__, str(bundle.path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*NCU, sys.executable, __file__, str(bundle.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     launches: dict[int, dict[str, float]] = {}
     lines = done.stdout.splitlines()
     begin = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
     for row in csv.DictReader(lines[begin:]):
-        launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = float(row["Metric Value"].replace(",", ""))
+        launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = float(
+            row["Metric Value"].replace(",", "")
+        )
     if len(launches) != RUNS * len(cases()):
-        sys.exit(f"error: expected {RUNS * len(cases())} launches from ncu, found {len(launches)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    results = [{"head_dim": case.head_dim, "mask": mask, "rows": ROWS, "batch": case.batch, "heads": case.heads, "variant": BEST_FIXED[mask],
-                **{name: launches[sorted(launches)[RUNS * index + RUNS - 1]][metric] for name, metric in METRICS.items()}}
-               for index, (case, mask) in enumerate(cases())]
-    record = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
-              "workers": torch.cuda.get_device_properties(0).multi_processor_count, "command": " ".join(NCU), "results": results}
+        sys.exit(
+            f"error: expected {RUNS * len(cases())} launches from ncu, found"
+            f" {len(launches)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
+    results = [
+        {
+            "head_dim": case.head_dim,
+            "mask": mask,
+            "rows": ROWS,
+            "batch": case.batch,
+            "heads": case.heads,
+            "variant": BEST_FIXED[mask],
+            **{
+                name: launches[sorted(launches)[RUNS * index + RUNS - 1]][metric]
+                for name, metric in METRICS.items()
+            },
+        }
+        for index, (case, mask) in enumerate(cases())
+    ]
+    record = {
+        "commit": bundle.commit,
+        "date": time.strftime("%Y-%m-%d"),
+        "gpu": torch.cuda.get_device_name(),
+        "workers": torch.cuda.get_device_properties(0).multi_processor_count,
+        "command": " ".join(NCU),
+        "results": results,
+    }
     write_record(arguments.record, record)
     return 0
 

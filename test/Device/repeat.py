@@ -11,7 +11,15 @@ from cases import DIFFERENT_CHAINS, REPEATED_SHAPE, case
 from group import Failed, Skip, Test, demand
 
 from dash_attn.measure.bundle import BundledKernel
-from dash_attn.measure.testing import OUTPUTS, differences, make_inputs, poison, poison_workspace, run, wrong_words
+from dash_attn.measure.testing import (
+    OUTPUTS,
+    differences,
+    make_inputs,
+    poison,
+    poison_workspace,
+    run,
+    wrong_words,
+)
 
 REPEATS = 200
 Shape = tuple[int, int, int, int, int, str]
@@ -23,13 +31,33 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     for kernel in kernels:
         if not kernel.is_deterministic:
             continue
-        found += [Test(f"repeat {kernel.name} {name}", kernel.name, lambda kernel=kernel, test=test: test(kernel, repeats))
-                  for name, test in (("alone", alone), ("beside", beside), ("streams", streams), ("graph", graph))]
-    by_kind = {kernel.kind: kernel for kernel in kernels
-               if not kernel.fixed_sizes and kernel.element == kernels[0].element}
-    found += [Test(f"chains {kernels[0].name.rsplit('-', 1)[0]} {a} {b}", by_kind[a].name,
-                   lambda a=a, b=b: chains_differ(by_kind[a], by_kind[b]))
-              for a, b in DIFFERENT_CHAINS if a in by_kind and b in by_kind]
+        found += [
+            Test(
+                f"repeat {kernel.name} {name}",
+                kernel.name,
+                lambda kernel=kernel, test=test: test(kernel, repeats),
+            )
+            for name, test in (
+                ("alone", alone),
+                ("beside", beside),
+                ("streams", streams),
+                ("graph", graph),
+            )
+        ]
+    by_kind = {
+        kernel.kind: kernel
+        for kernel in kernels
+        if not kernel.fixed_sizes and kernel.element == kernels[0].element
+    }
+    found += [
+        Test(
+            f"chains {kernels[0].name.rsplit('-', 1)[0]} {a} {b}",
+            by_kind[a].name,
+            lambda a=a, b=b: chains_differ(by_kind[a], by_kind[b]),
+        )
+        for a, b in DIFFERENT_CHAINS
+        if a in by_kind and b in by_kind
+    ]
     return found
 
 
@@ -63,7 +91,11 @@ def beside(bundled: BundledKernel, repeats: int, shape: Shape = REPEATED_SHAPE) 
             for _ in range(1 + number % 3):
                 torch.matmul(a, a, out=b)
         poison(tensors)
-        demand_same(run(kernel, problem, tensors, stream=0), expected, f"run {number} beside matrix products")
+        demand_same(
+            run(kernel, problem, tensors, stream=0),
+            expected,
+            f"run {number} beside matrix products",
+        )
     torch.cuda.synchronize()
     return {"repeats": repeats}
 
@@ -73,7 +105,9 @@ def streams(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
     kernel = load(bundled)
     problems = [case(bundled, REPEATED_SHAPE, seed) for seed in range(2)]
     inputs = [make_inputs(problem) for problem in problems]
-    expected = [run(kernel, problem, tensors, stream=0) for problem, tensors in zip(problems, inputs)]
+    expected = [
+        run(kernel, problem, tensors, stream=0) for problem, tensors in zip(problems, inputs)
+    ]
     torch.cuda.synchronize()
     pair = [torch.cuda.Stream() for _ in problems]
     for number in range(max(1, repeats // 10)):
@@ -83,7 +117,9 @@ def streams(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
                 kernel.backward(**tensors, scale=problem.scale)
         torch.cuda.synchronize()
         for which, (tensors, right) in enumerate(zip(inputs, expected)):
-            demand_same({name: tensors[name] for name in OUTPUTS}, right, f"run {number}, stream {which}")
+            demand_same(
+                {name: tensors[name] for name in OUTPUTS}, right, f"run {number}, stream {which}"
+            )
     return {"repeats": max(1, repeats // 10)}
 
 
@@ -106,7 +142,9 @@ def graph(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
             poison(tensors)
             captured.replay()
             demand_same({name: tensors[name] for name in OUTPUTS}, expected, f"replay {number}")
-            demand_same(run(kernel, other_problem, other), other_expected, f"launch after replay {number}")
+            demand_same(
+                run(kernel, other_problem, other), other_expected, f"launch after replay {number}"
+            )
     return {"replays": max(2, repeats // 20)}
 
 
@@ -125,6 +163,11 @@ def chains_differ(first: BundledKernel, second: BundledKernel) -> dict[str, Any]
     return {"differing": differ, "of": found[0].numel()}
 
 
-def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
-    if not all(torch.equal(found[name].view(torch.int16), expected[name].view(torch.int16)) for name in expected):
+def demand_same(
+    found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str
+) -> None:
+    if not all(
+        torch.equal(found[name].view(torch.int16), expected[name].view(torch.int16))
+        for name in expected
+    ):
         raise Failed(f"{when}: {differences(found, expected)}")

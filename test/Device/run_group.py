@@ -16,9 +16,36 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "attention_sink", "efficient", "lse", "limits",
-          "jax_attention", "audit", "training", "models", "first_call", "fresh_process", "host_process", "sequences", "packed", "two_gpus", "many_ranks",
-          "levels", "given_delta", "sanitizer", "parts", "scores", "apart")
+GROUPS = (
+    "golden",
+    "accuracy",
+    "hard_numbers",
+    "repeat",
+    "chains",
+    "launches",
+    "attention",
+    "attention_sink",
+    "efficient",
+    "lse",
+    "limits",
+    "jax_attention",
+    "audit",
+    "training",
+    "models",
+    "first_call",
+    "fresh_process",
+    "host_process",
+    "sequences",
+    "packed",
+    "two_gpus",
+    "many_ranks",
+    "levels",
+    "given_delta",
+    "sanitizer",
+    "parts",
+    "scores",
+    "apart",
+)
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's
 # sizes.
@@ -29,7 +56,18 @@ WITH_PARTS, WITH_BOTH = "parts", "apart"
 # What is no matter of head dims and masks is tested with one; calls that name no kernel know
 # windows only; and what is left out in short runs.
 ONE_FOR_ALL = "d128-causal"
-OF_ONE = ("efficient", "limits", "audit", "training", "models", "first_call", "fresh_process", "host_process", "two_gpus", "many_ranks")
+OF_ONE = (
+    "efficient",
+    "limits",
+    "audit",
+    "training",
+    "models",
+    "first_call",
+    "fresh_process",
+    "host_process",
+    "two_gpus",
+    "many_ranks",
+)
 OF_WINDOWS = ("attention", "attention_sink", "lse", "jax_attention", "packed")
 NOT_QUICK = ("models", "first_call", "fresh_process", "sanitizer")
 
@@ -42,11 +80,24 @@ def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[Bund
         return []  # others are what these are compared with
     if group == WITH_BOTH and not any(kernel.group == which for kernel in bundle.apart):
         return []
-    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
-             "given_delta": bundle.given_delta + bundle.kernels + bundle.lists, "apart": bundle.apart + bundle.kernels}
-    return [kernel for kernel in named.get(group, bundle.kernels + bundle.debug * (group in WITH_DEBUG))
-            if kernel.group == which and (group == WITH_BOTH or (kernel.manifest["program"]["parts"] > 1) == (group == WITH_PARTS))
-            and (group in WITH_BENCH or not kernel.name.endswith("-bench")) and (kernel.mask.is_band or group not in OF_WINDOWS)]
+    named = {
+        "sequences": bundle.lists,
+        "levels": bundle.levels,
+        "scores": bundle.scores,
+        "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
+        "given_delta": bundle.given_delta + bundle.kernels + bundle.lists,
+        "apart": bundle.apart + bundle.kernels,
+    }
+    return [
+        kernel
+        for kernel in named.get(group, bundle.kernels + bundle.debug * (group in WITH_DEBUG))
+        if kernel.group == which
+        and (
+            group == WITH_BOTH or (kernel.manifest["program"]["parts"] > 1) == (group == WITH_PARTS)
+        )
+        and (group in WITH_BENCH or not kernel.name.endswith("-bench"))
+        and (kernel.mask.is_band or group not in OF_WINDOWS)
+    ]
 
 
 def main() -> None:
@@ -57,7 +108,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--filter", default="", help="only tests whose name has this in it")
     parser.add_argument("--after", type=int, default=0, help="number of the first test to run")
-    parser.add_argument("--without", action="append", default=[], help="a kernel whose tests are not run")
+    parser.add_argument(
+        "--without", action="append", default=[], help="a kernel whose tests are not run"
+    )
     parser.add_argument("--soak", type=float, default=60, help="seconds of the group soak")
     parser.add_argument("--seed", type=int, default=1, help="decides what the group soak does")
     arguments = parser.parse_args()
@@ -66,9 +119,13 @@ def main() -> None:
 
     from dash_attn.measure.bundle import Bundle
 
-    kernels = kernels_of(Bundle.open(arguments.bundle), arguments.group, arguments.which, arguments.quick)
+    kernels = kernels_of(
+        Bundle.open(arguments.bundle), arguments.group, arguments.which, arguments.quick
+    )
     options = (arguments.soak, arguments.seed) if arguments.group == SOAK else (arguments.quick,)
-    tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, *options) if kernels else []
+    tests: list[Test] = (
+        importlib.import_module(arguments.group).tests(kernels, *options) if kernels else []
+    )
     tests = [test for test in tests if arguments.filter in test.name]
     run_tests(tests, arguments.after, set(arguments.without))
 

@@ -28,8 +28,12 @@ def main() -> None:
     generator, driver = random.Random(0), kernel.driver
     # A list's sequences, whose lengths it is told: empty ones too, and rows that none has.
     bounds = [3, 3, rows // 3, rows // 3, rows - 2]
-    sizes = {name: size.get("value", {"batch": 1, "heads": 2, "kv_heads": 1, "bounds": len(bounds)}.get(name, rows))
-             for name, size in kernel.manifest["sizes"].items()}
+    sizes = {
+        name: size.get(
+            "value", {"batch": 1, "heads": 2, "kv_heads": 1, "bounds": len(bounds)}.get(name, rows)
+        )
+        for name, size in kernel.manifest["sizes"].items()
+    }
     sizes["sequences"] = len(bounds) - 1
     tensors = {}
     with driver.on(0):
@@ -40,7 +44,14 @@ def main() -> None:
             pointer = driver.allocate(count * BYTES[element], name)
             tensors[name] = Tensor(pointer, shape, contiguous(shape), element)
             if spec["access"] == "read":
-                driver.write(pointer, struct.pack(f"<{count}i", *bounds) if element == "i32" else random_bits(count, element, generator))
+                driver.write(
+                    pointer,
+                    (
+                        struct.pack(f"<{count}i", *bounds)
+                        if element == "i32"
+                        else random_bits(count, element, generator)
+                    ),
+                )
         kernel.backward(**tensors)
         driver.synchronize(0)
 

@@ -27,29 +27,62 @@ ROWS, SECONDS = 200, 100
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     which = []
     for is_list in (False, True):
-        some = [kernel for kernel in kernels if kernel.is_list == is_list and kernel.manifest["order"]["source"] == "entry"]
+        some = [
+            kernel
+            for kernel in kernels
+            if kernel.is_list == is_list and kernel.manifest["order"]["source"] == "entry"
+        ]
         kernel = next((kernel for kernel in some if not kernel.debug), None)
         threads = next((kernel for kernel in some if kernel.debug == "threads"), None)
         if kernel is not None and threads is not None:
-            which += [(tool, threads if tool in OF_THREADS else kernel) for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)]
+            which += [
+                (tool, threads if tool in OF_THREADS else kernel)
+                for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)
+            ]
         # What a sink's gradient reads and writes, over a list also of sequences without a tile.
         which += [("memcheck", kernel) for kernel in some if kernel.has_sink]
-    return [Test(f"sanitizer {kernel.name} {tool}", kernel.name, lambda kernel=kernel, tool=tool: check(kernel, tool)) for tool, kernel in which]
+    return [
+        Test(
+            f"sanitizer {kernel.name} {tool}",
+            kernel.name,
+            lambda kernel=kernel, tool=tool: check(kernel, tool),
+        )
+        for tool, kernel in which
+    ]
 
 
 def check(kernel: BundledKernel, tool: str) -> dict[str, Any]:
-    sanitizer = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
+    sanitizer = shutil.which("compute-sanitizer") or shutil.which(
+        "/usr/local/cuda/bin/compute-sanitizer"
+    )
     if sanitizer is None:
         raise Skip("compute-sanitizer is not installed")
-    command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", sys.executable,
-               str(Path(__file__).with_name("sanitize.py")), str(kernel.path), str(ROWS)]
+    command = [
+        sanitizer,
+        "--tool",
+        tool,
+        "--error-exitcode",
+        "9",
+        "--print-limit",
+        "5",
+        sys.executable,
+        str(Path(__file__).with_name("sanitize.py")),
+        str(kernel.path),
+        str(ROWS),
+    ]
     environment = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parent.parent))
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False
+        )
     except subprocess.TimeoutExpired:
         raise Skip(f"not done after {SECONDS} s under {tool}") from None
     text = result.stdout + result.stderr
-    if "Device not supported" in text or "not supported" in text.lower() and "ERROR SUMMARY" not in text:
+    if (
+        "Device not supported" in text
+        or "not supported" in text.lower()
+        and "ERROR SUMMARY" not in text
+    ):
         raise Skip("compute-sanitizer does not support this machine")
     summary = [line.strip("= ") for line in text.splitlines() if "SUMMARY" in line]
     if result.returncode:

@@ -30,19 +30,28 @@ from dash_attn.support.records import write_record  # noqa: E402
 KIND = "symmetric-shift"
 
 
-def variants_of(kernels: dict[str, BundledKernel], tensors: dict[str, torch.Tensor], scale: float) -> list[Variant]:
+def variants_of(
+    kernels: dict[str, BundledKernel], tensors: dict[str, torch.Tensor], scale: float
+) -> list[Variant]:
     heads, batch = tensors["lse"].shape[1], tensors["lse"].shape[0]
-    sinks = {"sink": torch.zeros(heads, device="cuda"), "dsink": torch.empty(batch, heads, device="cuda")}
+    sinks = {
+        "sink": torch.zeros(heads, device="cuda"),
+        "dsink": torch.empty(batch, heads, device="cuda"),
+    }
     found = []
     for name, bundled in kernels.items():
-        launch = Kernel.load(bundled.path).bind(**tensors, **(sinks if bundled.has_sink else {}), scale=scale)
+        launch = Kernel.load(bundled.path).bind(
+            **tensors, **(sinks if bundled.has_sink else {}), scale=scale
+        )
         launch.run()
         found.append(Variant(name, launch.run, launch=launch))
     return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--lengths", default="512,2048,8192,16384")
     parser.add_argument("--rounds", type=int, default=40)
@@ -50,20 +59,40 @@ def main() -> int:
     arguments = parser.parse_args()
     bundle, generator = Bundle.open(arguments.bundle), random.Random(0)
     results: list[dict[str, Any]] = []
-    for case in problems([int(length) for length in arguments.lengths.split(",")], [128, 64], ["causal"]):
-        same = [kernel for kernel in bundle.kernels + bundle.scores if (kernel.group, kernel.kind, kernel.element) ==
-                (f"d{case.head_dim}-causal", KIND, "bf16") and kernel.parts == 1]
-        kernels = {"softcap" if kernel.softcap else "sink" if kernel.has_sink else "plain": kernel for kernel in same}
+    for case in problems(
+        [int(length) for length in arguments.lengths.split(",")], [128, 64], ["causal"]
+    ):
+        same = [
+            kernel
+            for kernel in bundle.kernels + bundle.scores
+            if (kernel.group, kernel.kind, kernel.element)
+            == (f"d{case.head_dim}-causal", KIND, "bf16")
+            and kernel.parts == 1
+        ]
+        kernels = {
+            "softcap" if kernel.softcap else "sink" if kernel.has_sink else "plain": kernel
+            for kernel in same
+        }
         tensors = {name: tensor.detach() for name, tensor in make_tensors(case)[0].items()}
         variants = variants_of(kernels | {"plain again": kernels["plain"]}, tensors, case.scale)
         measure(variants, arguments.rounds, None, generator)
         found = {variant.name: summary(case, variant) for variant in variants}
         results += found.values()
         plain = found["plain"]["ms"]
-        print(case.name, f"plain {plain:.3f} ms", *(f"{name} {one['ms'] / plain:.3f}" for name, one in found.items() if name != "plain"))
+        print(
+            case.name,
+            f"plain {plain:.3f} ms",
+            *(f"{name} {one['ms'] / plain:.3f}" for name, one in found.items() if name != "plain"),
+        )
     if arguments.json:
-        about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-                 "rounds": arguments.rounds, "results": results}
+        about = {
+            "commit": bundle.commit,
+            "date": time.strftime("%Y-%m-%d"),
+            "gpu": torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "rounds": arguments.rounds,
+            "results": results,
+        }
         write_record(arguments.json, about)
     return 0
 

@@ -15,15 +15,24 @@ from repeat import REPEATED_SHAPE, REPEATS, alone, beside, demand_same
 from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import make_inputs, poison, run
 
-SHAPES = ((1, 1, 3, 8, 2, "bshd"), (65, 65, 2, 2, 2, "bshd"), (129, 129, 1, 8, 2, "packed"), (1000, 1000, 2, 8, 8, "padded"),
-          (4097, 4097, 1, 4, 1, "bhsd"), (65, 1000, 2, 4, 4, "bhsd"), (1000, 65, 2, 4, 4, "bhsd"))
+SHAPES = (
+    (1, 1, 3, 8, 2, "bshd"),
+    (65, 65, 2, 2, 2, "bshd"),
+    (129, 129, 1, 8, 2, "packed"),
+    (1000, 1000, 2, 8, 8, "padded"),
+    (4097, 4097, 1, 4, 1, "bhsd"),
+    (65, 1000, 2, 4, 4, "bhsd"),
+    (1000, 65, 2, 4, 4, "bhsd"),
+)
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     found = []
 
     def add(name: str, kernel: BundledKernel, test: Any, *arguments: Any) -> None:
-        found.append(Test(f"scores {kernel.name} {name}", kernel.name, lambda: test(kernel, *arguments)))
+        found.append(
+            Test(f"scores {kernel.name} {name}", kernel.name, lambda: test(kernel, *arguments))
+        )
 
     for kernel in kernels:
         for seed, shape in enumerate(SHAPES[1:4] if quick else SHAPES):
@@ -47,11 +56,19 @@ def rows_without_keys(bundled: BundledKernel) -> dict[str, Any]:
         tensors["lse"][:, :, emptied] = lse
         poison(tensors)
         found = run(kernel, problem, tensors, stream=0)
-        demand(bool((found["dq"][:, :, emptied] == 0).all()), f"rows with an LSE of {lse} have a dq")
+        demand(
+            bool((found["dq"][:, :, emptied] == 0).all()), f"rows with an LSE of {lse} have a dq"
+        )
         for name in found:
-            demand(bool(torch.isfinite(found[name]).all()), f"{name} is not finite beside rows with an LSE of {lse}")
+            demand(
+                bool(torch.isfinite(found[name]).all()),
+                f"{name} is not finite beside rows with an LSE of {lse}",
+            )
         if bundled.has_sink:
-            demand(torch.equal(found["dsink"], expected["dsink"]), f"rows with an LSE of {lse} add to dsink")
+            demand(
+                torch.equal(found["dsink"], expected["dsink"]),
+                f"rows with an LSE of {lse} add to dsink",
+            )
     return {"rows": emptied.stop - emptied.start}
 
 
@@ -63,8 +80,15 @@ def batch_changes_nothing(bundled: BundledKernel) -> dict[str, Any]:
     tensors = make_inputs(many)
     together = run(kernel, many, tensors, stream=0)
     for number in range(batch):
-        single = {name: tensor if name == "sink" else tensor[number:number + 1].clone() for name, tensor in tensors.items()}
+        single = {
+            name: tensor if name == "sink" else tensor[number : number + 1].clone()
+            for name, tensor in tensors.items()
+        }
         poison(single)
         found = run(kernel, one, single, stream=0)
-        demand_same({"dsink": found["dsink"]}, {"dsink": together["dsink"][number:number + 1]}, f"sequence {number} alone")
+        demand_same(
+            {"dsink": found["dsink"]},
+            {"dsink": together["dsink"][number : number + 1]},
+            f"sequence {number} alone",
+        )
     return {"sequences": batch}

@@ -30,8 +30,12 @@ EDGES = (0, 0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 513, 1000)
 PROBE = (457, 700)
 # Kinds of one order of adds to dQ, and of different ones of visits, whose sums dK and dV are.
 BY_KV_TILE = {"ascending", "descending"}
-COMPANIES = {"alone": [], "of 2": [(300, 300)], "of 7, equal": [PROBE] * 6,
-             "of 7": [(1, 900), (0, 0), (640, 64), (1000, 1000), (5, 0), (0, 77)]}
+COMPANIES = {
+    "alone": [],
+    "of 2": [(300, 300)],
+    "of 7, equal": [PROBE] * 6,
+    "of 7": [(1, 900), (0, 0), (640, 64), (1000, 1000), (5, 0), (0, 77)],
+}
 
 
 @dataclass
@@ -77,19 +81,37 @@ class Packed:
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     found = []
-    plain = {kernel.kind: kernel for kernel in kernels if has_lengths(kernel) and not kernel.debug and scores_of(kernel) == (None, False)}
+    plain = {
+        kernel.kind: kernel
+        for kernel in kernels
+        if has_lengths(kernel) and not kernel.debug and scores_of(kernel) == (None, False)
+    }
     for kernel in kernels:
         if kernel.debug:  # other launches, the same bits
-            found.append(Test(f"sequences {kernel.name}", kernel.name,
-                              lambda kernel=kernel: bits_are_those_of(kernel, plain[kernel.kind], 10 if quick else 100)))
+            found.append(
+                Test(
+                    f"sequences {kernel.name}",
+                    kernel.name,
+                    lambda kernel=kernel: bits_are_those_of(
+                        kernel, plain[kernel.kind], 10 if quick else 100
+                    ),
+                )
+            )
             continue
         checks = {"random": lambda k=kernel: random_lists(k, 4 if quick else 40)}
         if kernel.manifest["order"]["source"] == "entry":
-            checks |= {"company": lambda k=kernel: company(k), "neighbours": lambda k=kernel: neighbours(k),
-                       "repeats": lambda k=kernel: repeats(k, 20 if quick else 200), "graph": lambda k=kernel: graph(k),
-                       "nonsense": lambda k=kernel: nonsense(k),
-                       "kinds": lambda k=kernel: kinds_differ(k, kernels)}
-        found += [Test(f"sequences {kernel.name} {name}", kernel.name, check) for name, check in checks.items()]
+            checks |= {
+                "company": lambda k=kernel: company(k),
+                "neighbours": lambda k=kernel: neighbours(k),
+                "repeats": lambda k=kernel: repeats(k, 20 if quick else 200),
+                "graph": lambda k=kernel: graph(k),
+                "nonsense": lambda k=kernel: nonsense(k),
+                "kinds": lambda k=kernel: kinds_differ(k, kernels),
+            }
+        found += [
+            Test(f"sequences {kernel.name} {name}", kernel.name, check)
+            for name, check in checks.items()
+        ]
     return found
 
 
@@ -102,13 +124,27 @@ def scores_of(kernel: BundledKernel) -> tuple[float | None, bool]:
     return kernel.softcap, kernel.has_sink
 
 
-def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_heads: int, seed: int, gap: int = 0) -> Packed:
+def make(
+    kernel: BundledKernel,
+    lengths: list[tuple[int, int]],
+    heads: int,
+    kv_heads: int,
+    seed: int,
+    gap: int = 0,
+) -> Packed:
     """Inputs of all sequences; NaN in rows that none has, in guard rows and in outputs. What a
     sequence has depends on the seed and its own lengths alone."""
     dtype, d, options = DTYPES[kernel.element], kernel.head_dim, {"device": "cuda"}
     totals = [sum(pair[side] for pair in lengths) + 2 * gap for side in (0, 1)]
-    whole = {name: torch.full((totals[name in ON_KV] + 2 * GUARD, kv_heads if name in ON_KV else heads, d), NAN, dtype=dtype, **options)
-             for name in (*INPUTS, *OUTPUTS)}
+    whole = {
+        name: torch.full(
+            (totals[name in ON_KV] + 2 * GUARD, kv_heads if name in ON_KV else heads, d),
+            NAN,
+            dtype=dtype,
+            **options,
+        )
+        for name in (*INPUTS, *OUTPUTS)
+    }
     tensors = {name: tensor[GUARD:-GUARD] for name, tensor in whole.items()}
     whole["lse"] = torch.full((heads, totals[0]), NAN, **options)
     tensors["lse"] = whole["lse"]
@@ -118,15 +154,26 @@ def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_h
         tensors["dsink"] = whole["dsink"][1:-1]
     packed = Packed(lengths, heads, kv_heads, d, tensors, whole, gap)
     for index, pair in enumerate(lengths):
-        generator = torch.Generator(device="cuda").manual_seed(seed * 1000003 + pair[0] * 4099 + pair[1])
+        generator = torch.Generator(device="cuda").manual_seed(
+            seed * 1000003 + pair[0] * 4099 + pair[1]
+        )
         for name in ("q", "k", "v", "do"):
-            packed.of(index, name).copy_(torch.randn(packed.of(index, name).shape, generator=generator, **options))
+            packed.of(index, name).copy_(
+                torch.randn(packed.of(index, name).shape, generator=generator, **options)
+            )
         if kernel.softcap:  # so large that the cap is felt
             packed.of(index, "q").mul_(kernel.softcap / 2)
         if min(pair) > 0:
-            o, lse = reference.forward(packed.of(index, "q"), packed.of(index, "k"), packed.of(index, "v"), **asked(kernel, packed))
+            o, lse = reference.forward(
+                packed.of(index, "q"),
+                packed.of(index, "k"),
+                packed.of(index, "v"),
+                **asked(kernel, packed),
+            )
             packed.of(index, "o").copy_(o)
-            packed.of(index, "lse").copy_(torch.where(torch.isfinite(lse), lse, float("inf")).float())
+            packed.of(index, "lse").copy_(
+                torch.where(torch.isfinite(lse), lse, float("inf")).float()
+            )
         else:
             packed.of(index, "o").zero_()
             packed.of(index, "lse").fill_(float("inf"))
@@ -135,7 +182,12 @@ def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_h
 
 def asked(kernel: BundledKernel, packed: Packed) -> dict[str, Any]:
     """Options of the reference."""
-    return {"scale": packed.scale, "mask": kernel.mask, "softcap": kernel.softcap, "sink": packed.tensors.get("sink")}
+    return {
+        "scale": packed.scale,
+        "mask": kernel.mask,
+        "softcap": kernel.softcap,
+        "sink": packed.tensors.get("sink"),
+    }
 
 
 def bounds(packed: Packed, side: int) -> torch.Tensor:
@@ -145,7 +197,9 @@ def bounds(packed: Packed, side: int) -> torch.Tensor:
     return torch.tensor(numbers, dtype=torch.int32, device="cuda")
 
 
-def run(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
+def run(
+    kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None
+) -> dict[str, torch.Tensor]:
     """Copies of the gradients, NaN where nothing was written."""
     for name in packed.outputs:
         packed.whole[name].fill_(NAN)
@@ -154,7 +208,9 @@ def run(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Ten
     return {name: packed.tensors[name].clone() for name in packed.outputs}
 
 
-def launch(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None) -> None:
+def launch(
+    kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None
+) -> None:
     lengths = {}
     if has_lengths(kernel):
         q, kv = cu or (bounds(packed, 0), bounds(packed, 1))
@@ -165,11 +221,16 @@ def launch(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.
 def demand_kept(packed: Packed, found: dict[str, torch.Tensor], when: str) -> None:
     """Guard rows and rows of no sequence are NaN as before, all others are numbers."""
     for name, guard in packed.guard.items():
-        whole, owned = packed.whole[name], torch.zeros(found[name].shape[0], dtype=torch.bool, device="cuda")
+        whole, owned = (
+            packed.whole[name],
+            torch.zeros(found[name].shape[0], dtype=torch.bool, device="cuda"),
+        )
         for index in range(len(packed.lengths)):
             owned[packed.rows(index, name)] = True
         outside = torch.cat([whole[:guard], whole[-guard:], found[name][~owned]])
-        demand(bool(torch.isnan(outside).all()), f"{when}: {name} was written outside of its sequences")
+        demand(
+            bool(torch.isnan(outside).all()), f"{when}: {name} was written outside of its sequences"
+        )
         wrong = int((~torch.isfinite(found[name][owned])).sum())
         demand(not wrong, f"{when}: {wrong} elements of {name} are not finite")
 
@@ -177,24 +238,44 @@ def demand_kept(packed: Packed, found: dict[str, torch.Tensor], when: str) -> No
 def random_list(rng: random.Random, most: int) -> list[tuple[int, int]]:
     def one() -> int:
         return rng.choice(EDGES) if rng.random() < 0.5 else rng.randrange(most)
+
     lengths = [(one(), one()) for _ in range(rng.choice([1, 1, 2, 3, 5, 12, 40]))]
     if rng.random() < 0.5:  # self-attention
         lengths = [(q, q) for q, _ in lengths]
-    return lengths if any(q for q, _ in lengths) and any(kv for _, kv in lengths) else [*lengths, (3, 5)]
+    return (
+        lengths
+        if any(q for q, _ in lengths) and any(kv for _, kv in lengths)
+        else [*lengths, (3, 5)]
+    )
 
 
-def lists_of(kernel: BundledKernel, count: int) -> list[tuple[list[tuple[int, int]], int, int, int]]:
+def lists_of(
+    kernel: BundledKernel, count: int
+) -> list[tuple[list[tuple[int, int]], int, int, int]]:
     """(lengths, heads, kv heads, gap)"""
     if not has_lengths(kernel):
         command = kernel.manifest["order"]["command"]
-        stated = {key: [int(number) for number in text.split("+")]
-                  for key, text in (part.split(":") for part in command.rsplit("sizes=", 1)[1].rstrip("'").split(","))}
-        return [(list(zip(stated["q"], stated["kv"])), stated["heads"][0], stated["kv-heads"][0], 0)]
+        stated = {
+            key: [int(number) for number in text.split("+")]
+            for key, text in (
+                part.split(":") for part in command.rsplit("sizes=", 1)[1].rstrip("'").split(",")
+            )
+        }
+        return [
+            (list(zip(stated["q"], stated["kv"])), stated["heads"][0], stated["kv-heads"][0], 0)
+        ]
     found = []
     for seed in range(count):
         rng = random.Random(seed)
         heads, kv_heads = rng.choice([(1, 1), (2, 2), (4, 2), (6, 2), (8, 1)])
-        found.append((random_list(rng, rng.choice([100, 400, 900])), heads, kv_heads, rng.choice([0, 0, 3, 70])))
+        found.append(
+            (
+                random_list(rng, rng.choice([100, 400, 900])),
+                heads,
+                kv_heads,
+                rng.choice([0, 0, 3, 70]),
+            )
+        )
     return found
 
 
@@ -206,28 +287,46 @@ def random_lists(kernel: BundledKernel, count: int) -> dict[str, Any]:
         when = f"seed {seed}, {lengths}, {heads} heads over {kv_heads}"
         demand_kept(packed, found, when)
         for index, pair in enumerate(lengths):
-            part = {name: found[name][packed.rows(index, name)].transpose(0, 1)[None] for name in OUTPUTS}
+            part = {
+                name: found[name][packed.rows(index, name)].transpose(0, 1)[None]
+                for name in OUTPUTS
+            }
             if kernel.has_sink:
                 part["dsink"] = found["dsink"][packed.rows(index, "dsink")]
             if min(pair) == 0:
-                demand(all(bool((one == 0).all()) for one in part.values()), f"{when}: gradients without a partner are not 0")
+                demand(
+                    all(bool((one == 0).all()) for one in part.values()),
+                    f"{when}: gradients without a partner are not 0",
+                )
                 continue
             if index >= 6:  # the first ones are enough of a long list
                 break
             inputs = [packed.of(index, name) for name in (*INPUTS, "lse")]
-            exact, plain = (reference.backward(*inputs, **asked(kernel, packed), corrected=corrected) for corrected in (True, False))
+            exact, plain = (
+                reference.backward(*inputs, **asked(kernel, packed), corrected=corrected)
+                for corrected in (True, False)
+            )
             dtype = DTYPES[kernel.element]
-            rounded = reference.backward(*inputs, **asked(kernel, packed), rounded=lambda x: x.to(dtype).double())
+            rounded = reference.backward(
+                *inputs, **asked(kernel, packed), rounded=lambda x: x.to(dtype).double()
+            )
             ours = errors(part, exact, plain)
-            theirs = errors({name: one.to(part[name].dtype) for name, one in rounded.items()}, exact, plain)
+            theirs = errors(
+                {name: one.to(part[name].dtype) for name, one in rounded.items()}, exact, plain
+            )
             for name in packed.outputs:
                 worst = max(worst, ours[name])
-                demand(ours[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE),
-                       f"{when}: {name} of sequence {index} is {ours[name]:.3e} off, unavoidable roundings {theirs[name]:.3e}")
+                demand(
+                    ours[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE),
+                    f"{when}: {name} of sequence {index} is {ours[name]:.3e} off, unavoidable"
+                    f" roundings {theirs[name]:.3e}",
+                )
     return {"lists": count, "worst": worst}
 
 
-def probe_bits(kernel: BundledKernel, others: list[tuple[int, int]], place: int, heads: int, kv_heads: int) -> dict[str, torch.Tensor]:
+def probe_bits(
+    kernel: BundledKernel, others: list[tuple[int, int]], place: int, heads: int, kv_heads: int
+) -> dict[str, torch.Tensor]:
     lengths = [*others[:place], PROBE, *others[place:]]
     packed = make(kernel, lengths, heads, kv_heads, seed=7)
     found = run(kernel, packed)
@@ -242,7 +341,11 @@ def company(kernel: BundledKernel) -> dict[str, Any]:
         for name, others in COMPANIES.items():
             for place in {0, len(others) // 2, len(others)}:
                 found = probe_bits(kernel, others, place, heads, kv_heads)
-                different = [text for text in (first_difference(found[out], alone[out], out) for out in alone) if text]
+                different = [
+                    text
+                    for text in (first_difference(found[out], alone[out], out) for out in alone)
+                    if text
+                ]
                 demand(not different, f"place {place} {name}: {different}")
                 checked += 1
     return {"checked": checked}
@@ -268,7 +371,9 @@ def neighbours(kernel: BundledKernel) -> None:
 
 
 def repeats(kernel: BundledKernel, count: int) -> dict[str, Any]:
-    packed = make(kernel, [(700, 700), (0, 3), (64, 640), (1500, 1500), (1, 1)], 8, 4, seed=3, gap=5)
+    packed = make(
+        kernel, [(700, 700), (0, 3), (64, 640), (1500, 1500), (1, 1)], 8, 4, seed=3, gap=5
+    )
     expected = run(kernel, packed)
     a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
     other = torch.cuda.Stream()
@@ -279,15 +384,23 @@ def repeats(kernel: BundledKernel, count: int) -> dict[str, Any]:
         found = run(kernel, packed)
         for name in packed.outputs:
             bits = BITS[found[name].element_size()]
-            demand(torch.equal(found[name].view(bits), expected[name].view(bits)), f"run {number}: {name} has other bits")
+            demand(
+                torch.equal(found[name].view(bits), expected[name].view(bits)),
+                f"run {number}: {name} has other bits",
+            )
     return {"repeats": count}
 
 
 def graph(kernel: BundledKernel) -> dict[str, Any]:
     """Captured once; replayed with other lengths, which the host does not look at."""
     total, heads, kv_heads = 2000, 4, 2
-    lists = [[(total, total)], [(1000, 1000), (1000, 1000)], [(1, 1), (1999, 1999)], [(700, 700), (0, 0), (1300, 1300)],
-             [(640, 640)] * 3 + [(80, 80)]]
+    lists = [
+        [(total, total)],
+        [(1000, 1000), (1000, 1000)],
+        [(1, 1), (1999, 1999)],
+        [(700, 700), (0, 0), (1300, 1300)],
+        [(640, 640)] * 3 + [(80, 80)],
+    ]
     most = max(len(one) for one in lists)
     lists = [one + [(0, 0)] * (most - len(one)) for one in lists]
     packs = [make(kernel, one, heads, kv_heads, seed=2) for one in lists]
@@ -323,15 +436,24 @@ def nonsense(kernel: BundledKernel) -> dict[str, Any]:
     packed = make(kernel, [(300, 300), (200, 200), (500, 500)], 4, 2, seed=5)
     expected = run(kernel, packed)
     total = 1000
-    lists = [[0, 500, 200, total], [total, 0, total, 0], [-5, 300, 500, total], [0, 300, 500, 10**9], [2**31 - 1, -2**31, 7, 7],
-             [5, 5, 5, 5], [0, 1 << 20, 1 << 21, 1 << 30]]
+    lists = [
+        [0, 500, 200, total],
+        [total, 0, total, 0],
+        [-5, 300, 500, total],
+        [0, 300, 500, 10**9],
+        [2**31 - 1, -(2**31), 7, 7],
+        [5, 5, 5, 5],
+        [0, 1 << 20, 1 << 21, 1 << 30],
+    ]
     for numbers in lists:
         wrong = torch.tensor(numbers, dtype=torch.int32, device="cuda")
         for cu in ((wrong, wrong), (wrong, bounds(packed, 1)), (bounds(packed, 0), wrong)):
             run(kernel, packed, cu)
             for name, guard in packed.guard.items():
                 guards = torch.cat([packed.whole[name][:guard], packed.whole[name][-guard:]])
-                demand(bool(torch.isnan(guards).all()), f"{numbers}: a guard row of {name} was written")
+                demand(
+                    bool(torch.isnan(guards).all()), f"{numbers}: a guard row of {name} was written"
+                )
             found = run(kernel, packed)
             for name in packed.outputs:
                 text = first_difference(found[name], expected[name], name)
@@ -362,21 +484,42 @@ def bits_are_those_of(kernel: BundledKernel, plain: BundledKernel, count: int) -
 def kinds_differ(kernel: BundledKernel, kernels: list[BundledKernel]) -> dict[str, Any]:
     """The negative control: another order gives other bits, so that equal bits mean something.
     Those of dQ, or, of two kinds that add to dQ in the same order, those of dK and dV."""
-    other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one) and not one.debug and
-                  scores_of(one) == scores_of(kernel)), None)
+    other = next(
+        (
+            one
+            for one in kernels
+            if one.kind != kernel.kind
+            and has_lengths(one)
+            and not one.debug
+            and scores_of(one) == scores_of(kernel)
+        ),
+        None,
+    )
     if other is None:
         raise Skip("the bundle has one kind of order for lists of this mask")
     # Long chains: after rounding to 16 bits few elements tell one order from another.
     rows = 2000
     of_q, of_kv = most_contributions(kernel, rows)
-    names, most, tiles = (("dk", "dv"), of_kv, "q") if {kernel.kind, other.kind} <= BY_KV_TILE else (("dq",), of_q, "kv")
+    names, most, tiles = (
+        (("dk", "dv"), of_kv, "q")
+        if {kernel.kind, other.kind} <= BY_KV_TILE
+        else (("dq",), of_q, "kv")
+    )
     if most < 3:
-        raise Skip(f"no tile of {' and '.join(names)} has contributions of more than {most} {tiles} tiles at {rows} rows, and sums of two are "
-                   "the same in either order")
+        raise Skip(
+            f"no tile of {' and '.join(names)} has contributions of more than {most} {tiles} tiles"
+            f" at {rows} rows, and sums of two are the same in either order"
+        )
     packed = make(kernel, [(rows, rows)], 8, 8, seed=7)
     found, theirs = run(kernel, packed), run(other, packed)
-    differ = {name: int((found[name].view(torch.int16) != theirs[name].view(torch.int16)).sum()) for name in names}
-    demand(all(differ.values()), f"the same bits with {kernel.kind} and {other.kind}: {differ} elements differ")
+    differ = {
+        name: int((found[name].view(torch.int16) != theirs[name].view(torch.int16)).sum())
+        for name in names
+    }
+    demand(
+        all(differ.values()),
+        f"the same bits with {kernel.kind} and {other.kind}: {differ} elements differ",
+    )
     return {"differing": differ, "other": other.kind}
 
 

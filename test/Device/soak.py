@@ -24,7 +24,11 @@ from dash_attn.measure.testing import OUTPUTS, make_inputs, poison_workspace, wr
 SLICE = 2.0  # seconds of a test
 AT_ONCE = 50  # repeats between two looks at what they found, and in a graph
 LONG = 8192
-SHORT_ROWS, ROWS, LONG_ROWS = (1, 64, 65, 128, 300), (1, 64, 65, 128, 300, 1000, 2048, 4097), (LONG, 8200, 16384)
+SHORT_ROWS, ROWS, LONG_ROWS = (
+    (1, 64, 65, 128, 300),
+    (1, 64, 65, 128, 300, 1000, 2048, 4097),
+    (LONG, 8200, 16384),
+)
 REPLAYED_ROWS = (1, 64, 65, 128, 129, 200, 300, 513, 700)
 MEMORY = ("bhsd", "bshd", "packed", "padded")
 # Beside a run; the last is another problem of the same kernel, checked as well.
@@ -35,9 +39,16 @@ Shape = tuple[int, int, int, int, int, str]
 
 def tests(kernels: list[BundledKernel], seconds: float, seed: int) -> list[Test]:
     """By number: each is decided by the seed and its own number. One in four replays chains."""
-    plain = {(kernel.kind, kernel.element): kernel for kernel in kernels if not kernel.debug and kernel.is_deterministic}
+    plain = {
+        (kernel.kind, kernel.element): kernel
+        for kernel in kernels
+        if not kernel.debug and kernel.is_deterministic
+    }
     known = [kernel for kernel in kernels if (kernel.kind, kernel.element) in plain]
-    by_build = {build: [kernel for kernel in known if kernel.debug == build] for build in ("", "delays", "contributions")}
+    by_build = {
+        build: [kernel for kernel in known if kernel.debug == build]
+        for build in ("", "delays", "contributions")
+    }
     found = []
     for number in range(max(1, round(seconds / SLICE)) if known else 0):
         rng = random.Random(f"{seed} {kernels[0].group} {number}")
@@ -45,11 +56,17 @@ def tests(kernels: list[BundledKernel], seconds: float, seed: int) -> list[Test]
             kernel = rng.choice(by_build["contributions"])
             name, test = f"replay {number} {kernel.name}", partial(replay, kernel)
         else:
-            kernel = rng.choice(by_build["delays" if by_build["delays"] and rng.random() < 0.3 else ""])
+            kernel = rng.choice(
+                by_build["delays" if by_build["delays"] and rng.random() < 0.3 else ""]
+            )
             load_name, is_graph, shape = rng.choice(LOADS), rng.random() < 0.5, draw_shape(rng)
-            name = f"soak {number} {kernel.name} {load_name}{' graph' * is_graph} " + "x".join(map(str, shape))
+            name = f"soak {number} {kernel.name} {load_name}{' graph' * is_graph} " + "x".join(
+                map(str, shape)
+            )
             test = partial(soak, kernel, load_name=load_name, is_graph=is_graph, shape=shape)
-        found.append(Test(name, kernel.name, partial(test, plain[kernel.kind, kernel.element], rng)))
+        found.append(
+            Test(name, kernel.name, partial(test, plain[kernel.kind, kernel.element], rng))
+        )
     return found
 
 
@@ -70,19 +87,26 @@ class Repeated:
     whatever they are beside. All memory behind its outputs is poisoned before each run, and
     compared after it; what differs is gathered on the device."""
 
-    def __init__(self, bundled: BundledKernel, plain: BundledKernel, shape: Shape, seed: int) -> None:
+    def __init__(
+        self, bundled: BundledKernel, plain: BundledKernel, shape: Shape, seed: int
+    ) -> None:
         self.problem = case(bundled, shape, seed)
         self.tensors = make_inputs(self.problem)
         self.memory = gather(self.tensors)
         self.memory.fill_(-1)
         load(plain).backward(**self.tensors, scale=self.problem.scale, stream=0)
         torch.cuda.synchronize()
-        demand(all(self.tensors[name].isfinite().all() for name in OUTPUTS), f"{plain.name} left elements unwritten")
+        demand(
+            all(self.tensors[name].isfinite().all() for name in OUTPUTS),
+            f"{plain.name} left elements unwritten",
+        )
         self.expected, self.differing = self.memory.clone(), torch.zeros_like(self.memory)
         self.scratch = torch.empty_like(self.memory)
         self.kernel, self.stream, self.repeats = load(bundled), torch.cuda.Stream(), 0
         handle = self.stream.cuda_stream
-        poison_workspace(self.kernel, self.problem, stream=handle, byte=(0xFF, 0x7F, 0x00)[seed % 3])
+        poison_workspace(
+            self.kernel, self.problem, stream=handle, byte=(0xFF, 0x7F, 0x00)[seed % 3]
+        )
         self.launch = self.kernel.bind(**self.tensors, scale=self.problem.scale, stream=handle)
         self.graph: torch.cuda.CUDAGraph | None = None
         torch.cuda.synchronize()
@@ -114,7 +138,11 @@ class Repeated:
     def check(self) -> None:
         self.stream.synchronize()
         words = int(self.differing.count_nonzero())
-        demand(not words, f"{words} words of gradients differ in {self.repeats} repeats", repeats=self.repeats)
+        demand(
+            not words,
+            f"{words} words of gradients differ in {self.repeats} repeats",
+            repeats=self.repeats,
+        )
 
 
 def gather(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -134,9 +162,18 @@ def gather(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
     return memory
 
 
-def soak(bundled: BundledKernel, plain: BundledKernel, rng: random.Random, load_name: str, is_graph: bool, shape: Shape) -> dict[str, Any]:
+def soak(
+    bundled: BundledKernel,
+    plain: BundledKernel,
+    rng: random.Random,
+    load_name: str,
+    is_graph: bool,
+    shape: Shape,
+) -> dict[str, Any]:
     end = time.monotonic() + SLICE
-    runs = [Repeated(bundled, plain, shape, seed) for seed in range(2 if load_name == "problem" else 1)]
+    runs = [
+        Repeated(bundled, plain, shape, seed) for seed in range(2 if load_name == "problem" else 1)
+    ]
     if is_graph:
         for one in runs:
             one.run()  # makes room before the capture
@@ -183,14 +220,27 @@ def replay(bundled: BundledKernel, plain: BundledKernel, rng: random.Random) -> 
     chains."""
     end, replayed, tiles, longest = time.monotonic() + SLICE, 0, 0, 0
     while time.monotonic() < end or not replayed:
-        rows = rng.choice(REPLAYED_ROWS) if rng.random() < 0.5 else rng.randint(1, REPLAYED_ROWS[-1])
+        rows = (
+            rng.choice(REPLAYED_ROWS) if rng.random() < 0.5 else rng.randint(1, REPLAYED_ROWS[-1])
+        )
         kv_rows = rows if rng.random() < 0.3 else rng.randint(1, REPLAYED_ROWS[-1])
         kv_heads = rng.choice((1, 2, 3))
-        shape = (rows, kv_rows, rng.choice((1, 1, 2, 3)), kv_heads * rng.choice((1, 1, 2, 4)), kv_heads, rng.choice(MEMORY))
+        shape = (
+            rows,
+            kv_rows,
+            rng.choice((1, 1, 2, 3)),
+            kv_heads * rng.choice((1, 1, 2, 4)),
+            kv_heads,
+            rng.choice(MEMORY),
+        )
         try:
             found = sums_follow_chains(bundled, plain, shape, seed=rng.randrange(1 << 30))
         except AssertionError as error:
             error.args = (f"{shape}: {error}",)
             raise
-        replayed, tiles, longest = replayed + 1, tiles + found["tiles"], max(longest, found["longest_chain"])
+        replayed, tiles, longest = (
+            replayed + 1,
+            tiles + found["tiles"],
+            max(longest, found["longest_chain"]),
+        )
     return {"replayed": replayed, "tiles": tiles, "longest_chain": longest}

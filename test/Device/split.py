@@ -34,8 +34,13 @@ CASES = (
     DeviceKernel("d64-full-shift-f16", 64, "full", "kind=shift", element="f16"),
 )
 # Rows of q and of kv, batch, heads, kv heads, memory: rows that see no column, groups, whole tiles.
-SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (1, 200, 2, 8, 8, "bshd"), (1000, 65, 2, 4, 4, "bhsd"), (129, 129, 3, 5, 5, "packed"),
-          (2048, 2048, 1, 12, 12, "bshd"))
+SHAPES = (
+    (1000, 1000, 2, 8, 2, "bshd"),
+    (1, 200, 2, 8, 8, "bshd"),
+    (1000, 65, 2, 4, 4, "bhsd"),
+    (129, 129, 3, 5, 5, "packed"),
+    (2048, 2048, 1, 12, 12, "bshd"),
+)
 TIMED = (4096, 4096, 4, 16, 16, "bshd")
 
 
@@ -43,14 +48,29 @@ def compile_pairs(dash_opt: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for kernel in CASES:
         program = folder / f"{kernel.name}.mlir"
-        program.write_text(kernel.program((ROOT / "dialects/dash/examples" / kernel.example).read_text()))
+        program.write_text(
+            kernel.program((ROOT / "dialects/dash/examples" / kernel.example).read_text())
+        )
         for suffix, split in (("", "none"), ("-dv", "dv")):
-            subprocess.run([dash_opt, str(program), f"--dash-to-ptx={kernel.options} workers={WORKERS} split={split} "
-                            f"output={folder / (kernel.name + suffix)}", "-o", "/dev/null"], check=True)
+            subprocess.run(
+                [
+                    dash_opt,
+                    str(program),
+                    (
+                        f"--dash-to-ptx={kernel.options} workers={WORKERS} split={split} "
+                        f"output={folder / (kernel.name + suffix)}"
+                    ),
+                    "-o",
+                    "/dev/null",
+                ],
+                check=True,
+            )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--dash-opt", metavar="PATH")
     parser.add_argument("--repeats", type=int, default=100)
@@ -79,14 +99,20 @@ def check_pair(folder: Path, name: str, repeats: int) -> int:
     for seed, shape in enumerate(SHAPES):
         tests.append((f"bits {shape}", bits_are_those_of, (split, whole, shape)))
         tests.append((f"accuracy {shape}", check, (split, case(split, shape, seed))))
-    tests += [("alone", alone, (split, repeats)), ("beside", beside, (split, repeats)), ("time", times, (whole, split))]
+    tests += [
+        ("alone", alone, (split, repeats)),
+        ("beside", beside, (split, repeats)),
+        ("time", times, (whole, split)),
+    ]
     wrong = 0
     for title, test, values in tests:
         try:
             print(f"{split.name} {title}: ok {test(*values) or ''}"[:200], flush=True)
         except Exception as error:  # the test has failed; the next may still run
             wrong += 1
-            print(f"{split.name} {title}: FAILED {type(error).__name__}: {error}"[:1000], flush=True)
+            print(
+                f"{split.name} {title}: FAILED {type(error).__name__}: {error}"[:1000], flush=True
+            )
     return wrong
 
 

@@ -31,7 +31,13 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
-from dash_attn.measure.peers import BEST_FIXED, LENGTHS, best_fixed, make_variants, problems  # noqa: E402
+from dash_attn.measure.peers import (
+    BEST_FIXED,
+    LENGTHS,
+    best_fixed,
+    make_variants,
+    problems,
+)  # noqa: E402
 from dash_attn.measure.bundle import Bundle  # noqa: E402
 from dash_attn.measure.testing import Case  # noqa: E402
 from dash_attn.measure.timing import Variant, operations  # noqa: E402
@@ -48,7 +54,13 @@ class Sensors:
     def __enter__(self) -> Sensors:
         self.samples: list[tuple[float, float, float]] = []
         gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-        command = ["nvidia-smi", f"--id={gpu}", "--query-gpu=clocks.sm,power.draw.instant", "--format=csv,noheader,nounits", "--loop-ms=50"]
+        command = [
+            "nvidia-smi",
+            f"--id={gpu}",
+            "--query-gpu=clocks.sm,power.draw.instant",
+            "--format=csv,noheader,nounits",
+            "--loop-ms=50",
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -85,8 +97,12 @@ def repeat(run: Callable[[], Any], seconds: float) -> tuple[int, float, float]:
     return runs, begin, time.perf_counter()
 
 
-def measure(case: Case, variants: list[Variant], seconds: float, sensors: Sensors) -> list[dict[str, Any]]:
-    found: dict[str, list[tuple[float, list[float], list[float]]]] = {variant.name: [] for variant in variants}
+def measure(
+    case: Case, variants: list[Variant], seconds: float, sensors: Sensors
+) -> list[dict[str, Any]]:
+    found: dict[str, list[tuple[float, list[float], list[float]]]] = {
+        variant.name: [] for variant in variants
+    }
     for order in (variants, variants[::-1]):
         for variant in order:
             repeat(variant.run, SETTLE)
@@ -95,9 +111,21 @@ def measure(case: Case, variants: list[Variant], seconds: float, sensors: Sensor
     rows = []
     for name, turns in found.items():
         ms = statistics.fmean(turn[0] for turn in turns)
-        rows.append({"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "batch": case.batch, "heads": case.heads, "variant": name,
-                     "ms": ms, "turns_ms": [turn[0] for turn in turns], "tflops": operations(case) / ms / 1e9,
-                     "clock_mhz": mean([clock for turn in turns for clock in turn[1]]), "power_w": mean([power for turn in turns for power in turn[2]])})
+        rows.append(
+            {
+                "head_dim": case.head_dim,
+                "mask": case.mask.name,
+                "rows": case.q_rows,
+                "batch": case.batch,
+                "heads": case.heads,
+                "variant": name,
+                "ms": ms,
+                "turns_ms": [turn[0] for turn in turns],
+                "tflops": operations(case) / ms / 1e9,
+                "clock_mhz": mean([clock for turn in turns for clock in turn[1]]),
+                "power_w": mean([power for turn in turns for power in turn[2]]),
+            }
+        )
     return rows
 
 
@@ -105,9 +133,13 @@ def mean(values: list[float]) -> float | None:
     return round(statistics.fmean(values)) if values else None
 
 
-def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = lambda case: []) -> int:
+def main(
+    argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = lambda case: []
+) -> int:
     """also: further variants of a problem, for a host with other implementations."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
@@ -118,10 +150,17 @@ def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = 
     if arguments.seconds <= 0:
         parser.error(f"argument --seconds: expected more than 0, found {arguments.seconds:g}")
     if not torch.cuda.is_available() or not shutil.which("nvidia-smi"):
-        print(f"sustained.py: expected a GPU and nvidia-smi, found no {'nvidia-smi' if torch.cuda.is_available() else 'GPU'}", file=sys.stderr)
+        print(
+            "sustained.py: expected a GPU and nvidia-smi, found no"
+            f" {'nvidia-smi' if torch.cuda.is_available() else 'GPU'}",
+            file=sys.stderr,
+        )
         return 1
-    cases = problems([int(length) for length in arguments.lengths.split(",")], [int(size) for size in arguments.head_dims.split(",")],
-                     arguments.masks.split(","))
+    cases = problems(
+        [int(length) for length in arguments.lengths.split(",")],
+        [int(size) for size in arguments.head_dims.split(",")],
+        arguments.masks.split(","),
+    )
     try:
         bundle = Bundle.open(arguments.bundle)
         kernels = [best_fixed(bundle, case) for case in cases]
@@ -132,21 +171,43 @@ def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = 
     with Sensors() as sensors:
         for case, bundled in zip(cases, kernels):
             made = make_variants(case, [(bundled, Kernel.load(bundled.path))])
-            variants = [variant for variant in made if not variant.name.startswith("flash")] + also(case)
+            variants = [variant for variant in made if not variant.name.startswith("flash")] + also(
+                case
+            )
             rows = measure(case, variants, arguments.seconds, sensors)
             results += rows
-            print(f"{case.name}: " + ", ".join(f"{row['variant']} {row['tflops']:.0f} TFLOP/s at {row['clock_mhz']} MHz, {row['power_w']} W" for row in rows),
-                  flush=True)
+            print(
+                f"{case.name}: "
+                + ", ".join(
+                    f"{row['variant']} {row['tflops']:.0f} TFLOP/s at {row['clock_mhz']} MHz,"
+                    f" {row['power_w']} W"
+                    for row in rows
+                ),
+                flush=True,
+            )
             del variants
             torch.cuda.empty_cache()
     ours = [row for row in results if row["variant"] in BEST_FIXED.values()]
     for name in dict.fromkeys(row["variant"] for row in results if row not in ours):
-        ratios = [mine["tflops"] / row["tflops"] for row in results if row["variant"] == name for mine in ours
-                  if all(mine[key] == row[key] for key in ("head_dim", "mask", "rows"))]
-        print(f"to {name}: {math.exp(statistics.fmean(map(math.log, ratios))):.3f} in geometric mean of {len(ratios)}, least {min(ratios):.3f}")
+        ratios = [
+            mine["tflops"] / row["tflops"]
+            for row in results
+            if row["variant"] == name
+            for mine in ours
+            if all(mine[key] == row[key] for key in ("head_dim", "mask", "rows"))
+        ]
+        print(
+            f"to {name}: {math.exp(statistics.fmean(map(math.log, ratios))):.3f} in geometric mean"
+            f" of {len(ratios)}, least {min(ratios):.3f}"
+        )
     if arguments.json:
-        about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-                 "seconds": arguments.seconds}
+        about = {
+            "commit": bundle.commit,
+            "date": time.strftime("%Y-%m-%d"),
+            "gpu": torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "seconds": arguments.seconds,
+        }
         write_record(arguments.json, {**about, "results": results})
     return 0
 

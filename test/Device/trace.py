@@ -38,19 +38,39 @@ ROWS, ROUNDS, RECORDS, WORKERS = 4096, 40, 1 << 15, 4
 
 
 def report(text: str, kind: str, workers: int, form: str) -> Any:
-    passes = ["--dash-tile", f"--dash-apply-schedule=kind={kind} workers={workers}", f"--dash-report-schedule=format={form}", "-o", "/dev/null"]
-    return json.loads(subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
+    passes = [
+        "--dash-tile",
+        f"--dash-apply-schedule=kind={kind} workers={workers}",
+        f"--dash-report-schedule=format={form}",
+        "-o",
+        "/dev/null",
+    ]
+    return json.loads(
+        subprocess.run(
+            [*DASH_OPT, "-", *passes],
+            input=text,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
 
 
-def milliseconds(kernels: list[Kernel], tensors: dict[str, Any], scale: float) -> list[tuple[float, float]]:
+def milliseconds(
+    kernels: list[Kernel], tensors: dict[str, Any], scale: float
+) -> list[tuple[float, float]]:
     """Medians of rounds in which all kernels run: for each the whole backward, and its main entry
     alone."""
     launches = [kernel.bind(**tensors, scale=scale) for kernel in kernels]
     main = launches[0].plan.steps.index("main")
     times: list[tuple[list[float], list[float]]] = [([], []) for _ in kernels]
     for turn in range(ROUNDS):
-        for index in range(len(kernels))[::1 if turn % 2 else -1]:
-            launch, events = launches[index], [torch.cuda.Event(enable_timing=True) for _ in range(4)]
+        for index in range(len(kernels))[:: 1 if turn % 2 else -1]:
+            launch, events = (
+                launches[index],
+                [torch.cuda.Event(enable_timing=True) for _ in range(4)],
+            )
             launch.run()  # the clock that this kernel is used to
             events[0].record()
             launch.run()
@@ -74,13 +94,20 @@ def region(kernel: Kernel) -> bytes:
     address, size = kernel.workspace(0, torch.cuda.current_stream().cuda_stream).region("trace")
 
     class Bytes:
-        __cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+        __cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (address, False),
+            "version": 3,
+        }
 
     return torch.as_tensor(Bytes(), device="cuda").cpu().numpy().tobytes()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     workers, failed = torch.cuda.get_device_properties(0).multi_processor_count, False
@@ -90,10 +117,26 @@ def main() -> int:
     for mask, kind in KINDS.items():
         for case in problems([ROWS], [128, 64], [mask]):
             name = f"{mask}-{case.head_dim}"
-            text = program([{"rows": ROWS, "batch": case.batch, "heads": case.heads, "head_dim": case.head_dim, "mask": mask}])
+            text = program(
+                [
+                    {
+                        "rows": ROWS,
+                        "batch": case.batch,
+                        "heads": case.heads,
+                        "head_dim": case.head_dim,
+                        "mask": mask,
+                    }
+                ]
+            )
             options = f"kind={kind} workers={workers}"
-            named = {"plain": Kernel.compile(text, options), "plain again": Kernel.compile(text, options)}
-            named |= {level: Kernel.compile(text, f"{options} trace={level} trace-records={RECORDS}") for level in LEVELS}
+            named = {
+                "plain": Kernel.compile(text, options),
+                "plain again": Kernel.compile(text, options),
+            }
+            named |= {
+                level: Kernel.compile(text, f"{options} trace={level} trace-records={RECORDS}")
+                for level in LEVELS
+            }
             tensors = {key: tensor.detach() for key, tensor in make_tensors(case, {})[0].items()}
             found = {}
             for key, kernel in named.items():
@@ -101,9 +144,18 @@ def main() -> int:
                 kernel.backward(**tensors, scale=case.scale)
                 found[key] = {output: tensors[output].clone() for output in OUTPUTS}
             times = dict(zip(named, milliseconds(list(named.values()), tensors, case.scale)))
-            order, predicted = report(text, kind, workers, "json")["schedules"][0], report(text, kind, workers, "trace")
+            order, predicted = (
+                report(text, kind, workers, "json")["schedules"][0],
+                report(text, kind, workers, "trace"),
+            )
             for key, kernel in named.items():
-                wrong = [output for output in OUTPUTS if not torch.equal(*(found[one][output].view(torch.int16) for one in ("plain", key)))]
+                wrong = [
+                    output
+                    for output in OUTPUTS
+                    if not torch.equal(
+                        *(found[one][output].view(torch.int16) for one in ("plain", key))
+                    )
+                ]
                 said = f"FAILED: other bits in {', '.join(wrong)}" if wrong else "the same bits"
                 lanes = []
                 if key in LEVELS:
@@ -115,12 +167,32 @@ def main() -> int:
                         said, wrong = f"FAILED: {error}", [str(error)]
                 failed |= bool(wrong)
                 whole, alone = (mine / plain for mine, plain in zip(times[key], times["plain"]))
-                rows.append({"case": name, "trace": key, "ms": times[key][0], "main_ms": times[key][1], "ratio": whole, "main_ratio": alone,
-                             "records": sum(len(lane.spans) for lane in lanes), "failed": bool(wrong)})
-                print(f"{name}, {key}: {said}; {times[key][0]:.3f} ms, {whole:.3f} of the plain one's; main entry {times[key][1]:.3f} ms, {alone:.3f}", flush=True)
+                rows.append(
+                    {
+                        "case": name,
+                        "trace": key,
+                        "ms": times[key][0],
+                        "main_ms": times[key][1],
+                        "ratio": whole,
+                        "main_ratio": alone,
+                        "records": sum(len(lane.spans) for lane in lanes),
+                        "failed": bool(wrong),
+                    }
+                )
+                print(
+                    f"{name}, {key}: {said}; {times[key][0]:.3f} ms, {whole:.3f} of the plain"
+                    f" one's; main entry {times[key][1]:.3f} ms, {alone:.3f}",
+                    flush=True,
+                )
                 if key in LEVELS and arguments.out:
                     path = arguments.out / f"trace-{name}-{key}.json"
-                    trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 1, order), predicted)
+                    trace.write(
+                        path,
+                        trace.events(
+                            trace.of_workers(lanes, WORKERS), f"measured: {kind}", 1, order
+                        ),
+                        predicted,
+                    )
                 if key == "items":
                     continue
                 if key in LEVELS:
@@ -136,10 +208,24 @@ def main() -> int:
                     print(prices[-1], flush=True)
     print(f"\n{'':<12}" + "".join(f"{key:>14}" for key in ("plain again", *LEVELS)))
     for name in dict.fromkeys(row["case"] for row in rows):
-        print(f"{name:<12}" + "".join(f"{row['main_ratio']:>14.3f}" for row in rows if row["case"] == name and row["trace"] != "plain"))
+        print(
+            f"{name:<12}"
+            + "".join(
+                f"{row['main_ratio']:>14.3f}"
+                for row in rows
+                if row["case"] == name and row["trace"] != "plain"
+            )
+        )
     if arguments.out:
-        (arguments.out / "costs.json").write_text(file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)), encoding="utf-8")
-        (arguments.out / "trace.json").write_text(json.dumps({"device": torch.cuda.get_device_name(), "rounds": ROUNDS, "rows": rows}, indent=1), encoding="utf-8")
+        (arguments.out / "costs.json").write_text(
+            file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)), encoding="utf-8"
+        )
+        (arguments.out / "trace.json").write_text(
+            json.dumps(
+                {"device": torch.cuda.get_device_name(), "rounds": ROUNDS, "rows": rows}, indent=1
+            ),
+            encoding="utf-8",
+        )
     return int(failed)
 
 

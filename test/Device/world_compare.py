@@ -51,7 +51,9 @@ def together() -> None:
         torch.cuda.synchronize()
 
 
-def least(forward: Callable[[], Any], given: Any, upstream: Any, rounds: int = ROUNDS) -> list[float]:
+def least(
+    forward: Callable[[], Any], given: Any, upstream: Any, rounds: int = ROUNDS
+) -> list[float]:
     """Milliseconds of a forward, of a backward and of both: the round in which both took least,
     behind one that is not counted."""
     taken = []
@@ -64,7 +66,9 @@ def least(forward: Callable[[], Any], given: Any, upstream: Any, rounds: int = R
         torch.autograd.grad(o, given, upstream)
         marks[2].record()
         torch.cuda.synchronize()
-        times = torch.tensor([marks[i].elapsed_time(marks[j]) for i, j in ((0, 1), (1, 2), (0, 2))], device="cuda")
+        times = torch.tensor(
+            [marks[i].elapsed_time(marks[j]) for i, j in ((0, 1), (1, 2), (0, 2))], device="cuda"
+        )
         if dist.is_initialized():
             dist.all_reduce(times, dist.ReduceOp.MAX)
         taken.append(times.tolist())
@@ -72,12 +76,17 @@ def least(forward: Callable[[], Any], given: Any, upstream: Any, rounds: int = R
 
 
 def documents_of(rows: int) -> dict[str, tuple[int, ...]]:
-    """Lists of so many rows: one document, and lognormal ones by a seed, the longest first cut off.
-    """
+    """Lists of so many rows: one document, and lognormal ones by a seed, the longest first cut
+    off."""
     source, lengths = random.Random(1), []
     while sum(lengths) < rows:
-        lengths.append(min(max(64, int(source.lognormvariate(8.5, 1.4))), rows // 2, rows - sum(lengths)))
-    return {"one document": (rows,), f"{len(lengths)} documents, the longest {max(lengths)}": tuple(lengths)}
+        lengths.append(
+            min(max(64, int(source.lognormvariate(8.5, 1.4))), rows // 2, rows - sum(lengths))
+        )
+    return {
+        "one document": (rows,),
+        f"{len(lengths)} documents, the longest {max(lengths)}": tuple(lengths),
+    }
 
 
 # ---- One GPU -------------------------------------------------------------------------------------
@@ -92,13 +101,21 @@ def one_gpu(documents: tuple[int, ...]) -> dict[str, list[float]]:
     q, k, v, do = local(world_of(1, documents, tensors, 1), 0, tensors)
     if len(documents) == 1:
         batch = [one[None].transpose(1, 2).detach().requires_grad_() for one in (q, k, v)]
-        found["level run"] = least(lambda: plain(*batch, causal=True), batch, do[None].transpose(1, 2))
+        found["level run"] = least(
+            lambda: plain(*batch, causal=True), batch, do[None].transpose(1, 2)
+        )
     else:
         cu = torch.tensor([0, *documents]).cumsum(0).int().cuda()
-        found["level run, packed"] = least(lambda: plain(q, k, v, cu_seqlens_q=cu, max_seqlen_q=max(documents), causal=True), (q, k, v), do)
+        found["level run, packed"] = least(
+            lambda: plain(q, k, v, cu_seqlens_q=cu, max_seqlen_q=max(documents), causal=True),
+            (q, k, v),
+            do,
+        )
     for forward in forwards():
         world = world_of(1, documents, tensors, 1, forward=forward)
-        found[f"level world, {forward}"] = least(lambda: attention(q, k, v, world=world), (q, k, v), do)  # noqa: B023
+        found[f"level world, {forward}"] = least(
+            lambda: attention(q, k, v, world=world), (q, k, v), do
+        )  # noqa: B023
     return found
 
 
@@ -112,9 +129,19 @@ def two_gpus(documents: tuple[int, ...]) -> dict[str, Any]:
     tensors, found = inputs(documents, HEAD_DIM, HEADS // KV_HEADS, KV_HEADS), {}
     for forward in forwards():
         for halves in (False, True):
-            world = world_of(dist.group.WORLD, documents, tensors, 1, ranks_per_node=2, halves=halves, forward=forward)
+            world = world_of(
+                dist.group.WORLD,
+                documents,
+                tensors,
+                1,
+                ranks_per_node=2,
+                halves=halves,
+                forward=forward,
+            )
             q, k, v, do = local(world, dist.get_rank(), tensors)
-            found[f"level world, {forward}{', halves' * halves}"] = least(lambda: attention(q, k, v, world=world), (q, k, v), do)  # noqa: B023
+            found[f"level world, {forward}{', halves' * halves}"] = least(
+                lambda: attention(q, k, v, world=world), (q, k, v), do
+            )  # noqa: B023
     if len(documents) == 1:
         found["heads by all-to-all, dash at level run"] = by_heads(tensors)
         found |= by_rings(tensors)
@@ -155,7 +182,10 @@ def by_heads(tensors: list[torch.Tensor]) -> list[float]:
     from dash_attn import attention as plain
 
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    q, k, v, do = (one.chunk(ranks)[rank].detach().clone().requires_grad_(i < 3) for i, one in enumerate(tensors))
+    q, k, v, do = (
+        one.chunk(ranks)[rank].detach().clone().requires_grad_(i < 3)
+        for i, one in enumerate(tensors)
+    )
 
     def forward() -> torch.Tensor:
         heads = [Exchange.apply(one, True)[None].transpose(1, 2) for one in (q, k, v)]
@@ -179,19 +209,40 @@ def by_rings(tensors: list[torch.Tensor]) -> dict[str, Any]:
     from torch.distributed.device_mesh import init_device_mesh
 
     mesh, found = init_device_mesh("cuda", (dist.get_world_size(),)), {}
-    for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("Flash", SDPBackend.FLASH_ATTENTION)):
+    for name, backend in (
+        ("cuDNN", SDPBackend.CUDNN_ATTENTION),
+        ("Flash", SDPBackend.FLASH_ATTENTION),
+    ):
         for rotation in ROTATIONS:
             for has_groups in (True, False):
-                buffers = [one[None].transpose(1, 2).repeat_interleave(1 if has_groups or one.shape[1] == HEADS else HEADS // KV_HEADS, 1).contiguous()
-                           for one in tensors]
-                label = f"context_parallel, {name}, {rotation}{'' if has_groups else ', repeated heads'}"
+                buffers = [
+                    one[None]
+                    .transpose(1, 2)
+                    .repeat_interleave(
+                        1 if has_groups or one.shape[1] == HEADS else HEADS // KV_HEADS, 1
+                    )
+                    .contiguous()
+                    for one in tensors
+                ]
+                label = (
+                    f"context_parallel, {name},"
+                    f" {rotation}{'' if has_groups else ', repeated heads'}"
+                )
                 try:
                     with ring(mesh, rotation, buffers), sdpa_kernel(backend):
-                        *given, do = (one.detach().clone().requires_grad_(i < 3) for i, one in enumerate(buffers))
-                        call = lambda: torch.nn.functional.scaled_dot_product_attention(*given, is_causal=True, enable_gqa=has_groups)  # noqa: B023, E731
+                        *given, do = (
+                            one.detach().clone().requires_grad_(i < 3)
+                            for i, one in enumerate(buffers)
+                        )
+                        call = lambda: torch.nn.functional.scaled_dot_product_attention(
+                            *given, is_causal=True, enable_gqa=has_groups
+                        )  # noqa: B023, E731
                         found[label] = least(call, given, do)
                 except Exception as error:  # noqa: BLE001 (whatever it is, others are measured)
-                    found[label] = f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
+                    found[label] = (
+                        f"{type(error).__name__}:"
+                        f" {str(error).splitlines()[0][:160] if str(error) else ''}"
+                    )
                 else:
                     break
     return found
@@ -208,8 +259,15 @@ class Nothing:
 
     def forward(self, plan: Any, runs: Any, rows: Any) -> Any:
         for run in runs:
-            first, end = plan.leaves.of(run.document)[run.first_leaf][0], plan.leaves.of(run.document)[run.end_leaf - 1][1]
-            yield run, self.empty(self.kernel.group, end - first), self.empty(self.kernel.group, end - first, is_lse=True)
+            first, end = (
+                plan.leaves.of(run.document)[run.first_leaf][0],
+                plan.leaves.of(run.document)[run.end_leaf - 1][1],
+            )
+            yield (
+                run,
+                self.empty(self.kernel.group, end - first),
+                self.empty(self.kernel.group, end - first, is_lse=True),
+            )
 
     def backward(self, plan: Any, runs: Any, rows: Any) -> Any:
         for run in runs:
@@ -221,7 +279,11 @@ class Nothing:
                     yield leaf, dq, torch.empty((2, leaf.end, HEAD_DIM), device="cuda"), None
 
     def empty(self, heads: int, rows: int, is_lse: bool = False) -> torch.Tensor:
-        return torch.zeros((heads, rows), device="cuda") if is_lse else torch.zeros((heads, rows, HEAD_DIM), dtype=torch.bfloat16, device="cuda")
+        return (
+            torch.zeros((heads, rows), device="cuda")
+            if is_lse
+            else torch.zeros((heads, rows, HEAD_DIM), dtype=torch.bfloat16, device="cuda")
+        )
 
 
 class Layer:
@@ -239,9 +301,15 @@ def hidden(documents: tuple[int, ...], tensors: list[torch.Tensor]) -> dict[str,
     from dash_attn.distributed import attention, pingpong
     from many_ranks import local, world_of
 
-    worlds = tuple(world_of(dist.group.WORLD, documents, tensors, 1, ranks_per_node=2, halves=False) for _ in range(2))
+    worlds = tuple(
+        world_of(dist.group.WORLD, documents, tensors, 1, ranks_per_node=2, halves=False)
+        for _ in range(2)
+    )
     batches = [local(world, dist.get_rank(), tensors) for world in worlds]
-    given, upstream = [one for batch in batches for one in batch[:3]], [batch[3] for batch in batches]
+    given, upstream = (
+        [one for batch in batches for one in batch[:3]],
+        [batch[3] for batch in batches],
+    )
 
     def one_by_one() -> list[torch.Tensor]:
         found = []
@@ -252,13 +320,23 @@ def hidden(documents: tuple[int, ...], tensors: list[torch.Tensor]) -> dict[str,
         return found
 
     def in_turns() -> list[torch.Tensor]:
-        return [x[0] for x in pingpong([Layer()] * LAYERS, *(tuple(batch[:3]) for batch in batches), worlds=worlds)]
+        return [
+            x[0]
+            for x in pingpong(
+                [Layer()] * LAYERS, *(tuple(batch[:3]) for batch in batches), worlds=worlds
+            )
+        ]
 
     serial, turns = (least(way, given, upstream, rounds=2)[2] for way in (one_by_one, in_turns))
     for world in worlds:
         world.kernel = Nothing(world.kernel)
     exchange = least(one_by_one, given, upstream, rounds=2)[2]
-    return {"one by one": serial, "in turns": turns, "exchange": exchange, "share hidden": round((serial - turns) / exchange, 3)}
+    return {
+        "one by one": serial,
+        "in turns": turns,
+        "exchange": exchange,
+        "share hidden": round((serial - turns) / exchange, 3),
+    }
 
 
 # ---- An exchange beside kernels ------------------------------------------------------------------
@@ -281,7 +359,9 @@ def beside_kernels() -> dict[str, Any]:
         try:
             found[name] = at_once(*way())
         except Exception as error:  # noqa: BLE001 (whatever it is, others are measured)
-            found[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
+            found[name] = (
+                f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
+            )
     return found
 
 
@@ -299,8 +379,16 @@ def leaves_for(free: int) -> Callable[[], None]:
     text, options, _ = program_of(Wanted(HEAD_DIM, "bf16", CAUSAL, "symmetric-shift"))
     workers = torch.cuda.get_device_properties("cuda").multi_processor_count - free
     kernel, group = Kernel.compile(text, f"{options} workers={workers}"), HEADS // KV_HEADS
-    q, o, do = (torch.randn(1, BESIDE_HEADS, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda") for _ in range(3))
-    k, v = (torch.randn(1, BESIDE_HEADS // group, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    q, o, do = (
+        torch.randn(1, BESIDE_HEADS, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda")
+        for _ in range(3)
+    )
+    k, v = (
+        torch.randn(
+            1, BESIDE_HEADS // group, BESIDE_ROWS, HEAD_DIM, dtype=torch.bfloat16, device="cuda"
+        )
+        for _ in range(2)
+    )
     lse = torch.full((1, BESIDE_HEADS, BESIDE_ROWS), 10.0, device="cuda")
     gradients = {f"d{name}": torch.empty_like(one) for name, one in zip("qkv", (q, k, v))}
     return lambda: kernel.backward(q, k, v, do, o, lse, **gradients)
@@ -309,15 +397,23 @@ def leaves_for(free: int) -> Callable[[], None]:
 def copies() -> Callable[[], Any]:
     import torch.distributed._symmetric_memory as symmetric
 
-    memory = symmetric.empty(WORDS // 2, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device()))
-    other = symmetric.rendezvous(memory, dist.group.WORLD.group_name).get_buffer(1 - dist.get_rank(), memory.shape, memory.dtype)
+    memory = symmetric.empty(
+        WORDS // 2, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device())
+    )
+    other = symmetric.rendezvous(memory, dist.group.WORLD.group_name).get_buffer(
+        1 - dist.get_rank(), memory.shape, memory.dtype
+    )
     source = torch.ones_like(memory)
     return lambda: other.copy_(source)
 
 
 def at_once(leaf: Callable[[], None], exchange: Callable[[], Any]) -> dict[str, float]:
     aside, times = torch.cuda.Stream(priority=-1), {}
-    for name, ways in {"leaves": (leaf, None), "exchange": (None, exchange), "both": (leaf, exchange)}.items():
+    for name, ways in {
+        "leaves": (leaf, None),
+        "exchange": (None, exchange),
+        "both": (leaf, exchange),
+    }.items():
         taken = []
         for _ in range(ROUNDS + 1):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -337,7 +433,11 @@ def at_once(leaf: Callable[[], None], exchange: Callable[[], Any]) -> dict[str, 
             dist.all_reduce(slowest, dist.ReduceOp.MAX)
             taken.append(slowest.item())
         times[name] = round(min(taken[1:]), 3)
-    return times | {"share hidden": round((times["leaves"] + times["exchange"] - times["both"]) / times["exchange"], 3)}
+    return times | {
+        "share hidden": round(
+            (times["leaves"] + times["exchange"] - times["both"]) / times["exchange"], 3
+        )
+    }
 
 
 # ---- All -----------------------------------------------------------------------------------------
@@ -346,7 +446,10 @@ def at_once(leaf: Callable[[], None], exchange: Callable[[], Any]) -> dict[str, 
 def of_process(rank: int, sizes: list[int]) -> None:
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", rank=rank, world_size=2, device_id=torch.device("cuda", rank))
-    found = {rows: {name: two_gpus(documents) for name, documents in documents_of(rows).items()} for rows in sizes}
+    found = {
+        rows: {name: two_gpus(documents) for name, documents in documents_of(rows).items()}
+        for rows in sizes
+    }
     torch.cuda.empty_cache()
     found = {"documents": found, "beside": beside_kernels()}
     dist.barrier()
@@ -365,15 +468,30 @@ def main() -> None:
         return of_process(arguments.rank, sizes)
     if torch.cuda.device_count() < 2:
         sys.exit(f"error: expected a machine with two GPUs, found {torch.cuda.device_count()}")
-    found: dict[str, Any] = {str(rows): {name: {"one GPU": one_gpu(documents)} for name, documents
-           in documents_of(rows).items()} for rows in sizes}
+    found: dict[str, Any] = {
+        str(rows): {
+            name: {"one GPU": one_gpu(documents)} for name, documents in documents_of(rows).items()
+        }
+        for rows in sizes
+    }
     torch.cuda.empty_cache()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1"}
-    ranks = [subprocess.Popen([sys.executable, __file__, "--rank", str(rank), "--rows", arguments.rows], stdout=subprocess.PIPE, text=True,
-                              env=environment) for rank in range(2)]
+    environment = os.environ | {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1",
+    }
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, __file__, "--rank", str(rank), "--rows", arguments.rows],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for rank in range(2)
+    ]
     try:
         said = [rank.communicate(timeout=420)[0] for rank in ranks]
     finally:
@@ -386,11 +504,29 @@ def main() -> None:
     if arguments.record:
         from dash_attn.support.records import write_record
 
-        about = {"date": time.strftime("%Y-%m-%d"), "gpu": f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}", "torch": torch.__version__,
-                 "flash3": forward_of_flash3(),
-                 "rounds": ROUNDS, "heads": HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "mask": "causal", "layers": LAYERS}
-        exchange = {"launches": LAUNCHES, "rows": BESIDE_ROWS, "heads": BESIDE_HEADS, "MB out of a GPU": LAUNCHES * WORDS * 2 / 1e6, "ms": of_two["beside"]}
-        write_record(arguments.record, about | {"forward, backward, both, ms": found, "exchange beside kernels": exchange})
+        about = {
+            "date": time.strftime("%Y-%m-%d"),
+            "gpu": f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}",
+            "torch": torch.__version__,
+            "flash3": forward_of_flash3(),
+            "rounds": ROUNDS,
+            "heads": HEADS,
+            "kv_heads": KV_HEADS,
+            "head_dim": HEAD_DIM,
+            "mask": "causal",
+            "layers": LAYERS,
+        }
+        exchange = {
+            "launches": LAUNCHES,
+            "rows": BESIDE_ROWS,
+            "heads": BESIDE_HEADS,
+            "MB out of a GPU": LAUNCHES * WORDS * 2 / 1e6,
+            "ms": of_two["beside"],
+        }
+        write_record(
+            arguments.record,
+            about | {"forward, backward, both, ms": found, "exchange beside kernels": exchange},
+        )
     print_tables(found)
     print(f"\nexchange beside kernels: {json.dumps(of_two['beside'], indent=1)}")
 
@@ -398,12 +534,20 @@ def main() -> None:
 def print_tables(found: dict[str, Any]) -> None:
     for rows, lists in found.items():
         for name, one in lists.items():
-            run = next(times for label, times in one["one GPU"].items() if label.startswith("level run"))
-            print(f"\n{rows} rows, {name}\n\n| GPUs | way | forward + backward | one GPU at level run over it |\n|---|---|---|---|")
+            run = next(
+                times for label, times in one["one GPU"].items() if label.startswith("level run")
+            )
+            print(
+                f"\n{rows} rows, {name}\n\n| GPUs | way | forward + backward | one GPU at level run"
+                " over it |\n|---|---|---|---|"
+            )
             for count, ways in one.items():
                 for way, times in ways.items():
                     if isinstance(times, list):
-                        print(f"| {count} | {way} | {times[0]:.1f} + {times[1]:.1f} ms | {run[2] / times[2]:.2f} |")
+                        print(
+                            f"| {count} | {way} | {times[0]:.1f} + {times[1]:.1f} ms |"
+                            f" {run[2] / times[2]:.2f} |"
+                        )
                     elif way != "hidden":
                         print(f"| {count} | {way} | {times} | |")
             print(f"\nhidden: {one['two GPUs']['hidden']}")

@@ -28,8 +28,15 @@ func.func @bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !row, %dq: !q, %dk
 WIDTHS = (64, 96, 128)
 EVERY = range(8, 129, 8)
 CASES = [(d, d, "kind=ascending") for d in EVERY] + [
-    (128, 64, "kind=shift"), (64, 128, "kind=shift"), (96, 72, "kind=shift"), (24, 80, "kind=shift"), (40, 16, "kind=shift"), (120, 8, "kind=shift"),
-    (80, 40, "kind=ascending parts=2 sizes=heads:2,kv-heads:1"), (80, 104, "kind=ascending apart=all")]
+    (128, 64, "kind=shift"),
+    (64, 128, "kind=shift"),
+    (96, 72, "kind=shift"),
+    (24, 80, "kind=shift"),
+    (40, 16, "kind=shift"),
+    (120, 8, "kind=shift"),
+    (80, 40, "kind=ascending parts=2 sizes=heads:2,kv-heads:1"),
+    (80, 104, "kind=ascending apart=all"),
+]
 OF_V = ("v", "do", "o", "dv")
 LOAD = re.compile(r"cp\.async\.bulk\.tensor\.5d\.shared::cluster\.global")
 scratch = Path(sys.argv[1])
@@ -39,8 +46,13 @@ def compiled(case):
     d, dv, options = case
     name = scratch / f"d{d}-{dv}-{len(options)}"
     text = PROGRAM.format(d=d, dv=dv)
-    done = subprocess.run(["dash-opt", "-", f"--dash-to-ptx={options} output={name}", "-o", "/dev/null"], input=text, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(
+        ["dash-opt", "-", f"--dash-to-ptx={options} output={name}", "-o", "/dev/null"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f"{case}: {done.stderr[:1000]}"
     return name
 
@@ -54,7 +66,10 @@ def check(case, name):
             assert tensor["shape"][-1] == str(dv if tensor["name"] in OF_V else d), (case, tensor)
     width = next(width for width in WIDTHS if max(d, dv) <= width)
     sums = [region["bytes"] for region in manifest["workspace"] if region["name"] == "dq_sum"]
-    assert sums == ([] if "apart" in options else [f"4*batch*heads*q_tiles*64*{width}"]), (case, sums)
+    assert sums == ([] if "apart" in options else [f"4*batch*heads*q_tiles*64*{width}"]), (
+        case,
+        sums,
+    )
     text = name.with_suffix(".ptx").read_text(encoding="utf-8")
     copies = LOAD.findall(text)
     return len(copies)

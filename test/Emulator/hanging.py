@@ -37,17 +37,32 @@ from warp import Warp  # noqa: E402
 
 from dash_attn import hang  # noqa: E402
 
-GIVES = re.compile(r"red\.release\.gpu\.global\.add\.s32\s+\[[^]]+\],\s*1;|st\.release\.gpu\.global\.b32\s+\[[^]]+\],\s*-1;")
+GIVES = re.compile(
+    r"red\.release\.gpu\.global\.add\.s32\s+\[[^]]+\],\s*1;|st\.release\.gpu\.global\.b32\s+\[[^]]+\],\s*-1;"
+)
 MOST_NAPS = 300  # before a machine is taken to stand still
 
 
 def compiled(name: str, head_dim: int, options: str, is_list: bool) -> Kernel:
-    text = (arguments.root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
+    text = (
+        (arguments.root / "dialects/dash/examples/bwd-causal.mlir")
+        .read_text(encoding="utf-8")
+        .replace("x128xbf16", f"x{head_dim}xbf16")
+    )
     if is_list:
         text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
     program = arguments.tmp / f"{name}.mlir"
     program.write_text(text, encoding="utf-8")
-    subprocess.run(["dash-opt", str(program), f"--dash-to-ptx={options} workers=2 output={arguments.tmp / name}", "-o", "/dev/null"], check=True)
+    subprocess.run(
+        [
+            "dash-opt",
+            str(program),
+            f"--dash-to-ptx={options} workers=2 output={arguments.tmp / name}",
+            "-o",
+            "/dev/null",
+        ],
+        check=True,
+    )
     return Kernel(arguments.tmp / f"{name}.json")
 
 
@@ -63,8 +78,16 @@ def hung(kernel: Kernel, inputs: Inputs) -> hang.Look:
 
 
 def looked_at(kernel: Kernel, inputs: Inputs) -> hang.Look:
-    names = [region["name"] for region in kernel.manifest["workspace"] if region["name"] == "order" or region["name"].endswith("turns")]
-    return hang.explain(kernel.path.read_text(encoding="utf-8"), inputs.sizes, {name: kernel.region(name) for name in names})
+    names = [
+        region["name"]
+        for region in kernel.manifest["workspace"]
+        if region["name"] == "order" or region["name"].endswith("turns")
+    ]
+    return hang.explain(
+        kernel.path.read_text(encoding="utf-8"),
+        inputs.sizes,
+        {name: kernel.region(name) for name in names},
+    )
 
 
 def says(name: str, what: str, look: hang.Look, worker: int) -> None:
@@ -79,21 +102,45 @@ def stops(block: int, after: int):
     step, can_go_on = Warp.step, Warp.can_go_on
 
     def is_stopped(warp: Warp) -> bool:
-        return warp.block.number == block and warp.program is warp.block.machine.programs.get(MAIN) and \
-            taken.get(id(warp), 0) >= after
+        return (
+            warp.block.number == block
+            and warp.program is warp.block.machine.programs.get(MAIN)
+            and taken.get(id(warp), 0) >= after
+        )
 
     def stopping(warp: Warp) -> bool:
         taken[id(warp)] = taken.get(id(warp), 0) + 1
         return not is_stopped(warp) and step(warp)
 
-    return mock.patch.multiple(Warp, step=stopping, can_go_on=lambda warp: not is_stopped(warp) and can_go_on(warp))
+    return mock.patch.multiple(
+        Warp, step=stopping, can_go_on=lambda warp: not is_stopped(warp) and can_go_on(warp)
+    )
 
 
 MAIN = "attention_bwd_main"
 for name, head_dim, options, sizes, after in (
-        ("symmetric-shift-128", 128, "kind=symmetric-shift", "q:256,kv:256,batch:1,heads:2,kv-heads:2", 30),
-        ("list-64", 64, "kind=symmetric-shift level=batch", "q:130+0+70,kv:130+40+100,heads:2,kv-heads:2", 30),
-        ("parts-64", 64, "kind=symmetric-shift parts=2 sizes=heads:2,kv-heads:1", "q:128,kv:128,batch:1,heads:2,kv-heads:1", 30)):
+    (
+        "symmetric-shift-128",
+        128,
+        "kind=symmetric-shift",
+        "q:256,kv:256,batch:1,heads:2,kv-heads:2",
+        30,
+    ),
+    (
+        "list-64",
+        64,
+        "kind=symmetric-shift level=batch",
+        "q:130+0+70,kv:130+40+100,heads:2,kv-heads:2",
+        30,
+    ),
+    (
+        "parts-64",
+        64,
+        "kind=symmetric-shift parts=2 sizes=heads:2,kv-heads:1",
+        "q:128,kv:128,batch:1,heads:2,kv-heads:1",
+        30,
+    ),
+):
     kernel = compiled(name, head_dim, options, name.startswith("list"))
     inputs = Inputs(kernel.manifest, Problem.parse(sizes), seed=1)
     with stops(block=1, after=after):
@@ -110,7 +157,10 @@ for name, head_dim, options, sizes, after in (
     def edited(found: re.Match[str]) -> str:
         global count
         count += 1
-        return (f"mov.u32 planted{count}, %ctaid.x;\nsetp.ne.u32 gives{count}, planted{count}, 0;\n@gives{count} {found[0]}")
+        return (
+            f"mov.u32 planted{count}, %ctaid.x;\nsetp.ne.u32 gives{count}, planted{count},"
+            f" 0;\n@gives{count} {found[0]}"
+        )
 
     kernel.text = plain[:begin] + GIVES.sub(edited, plain[begin:end]) + plain[end:]
     assert count >= 2, count

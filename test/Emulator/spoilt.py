@@ -33,14 +33,24 @@ from ptx_text import Wrong
 
 SIZES = "q:193,kv:257,heads:3"  # items behind items, on two workers
 # What is left out of the main entry, line by line, and what stands there instead.
-LEFT_OUT = {"proxy fence": (r"fence\.proxy\.async\.shared::cta;", ""), "wait of a copy": (r"cp\.async\.bulk\.wait_group", ""),
-            "named barrier": (r"bar\.(sync|arrive)\s+[1-9]", ""), "wait for a turn": (r"setp\.ne\.s32 waits", "setp.ne.b32 waits, 0, 0;\n")}
+LEFT_OUT = {
+    "proxy fence": (r"fence\.proxy\.async\.shared::cta;", ""),
+    "wait of a copy": (r"cp\.async\.bulk\.wait_group", ""),
+    "named barrier": (r"bar\.(sync|arrive)\s+[1-9]", ""),
+    "wait for a turn": (r"setp\.ne\.s32 waits", "setp.ne.b32 waits, 0, 0;\n"),
+}
 
 
 def spoils(text: str) -> Iterator[tuple[str, str, str]]:
     """(kind, what is done, the text with it)"""
     for what, spoilt in ptx_order.spoils(text):
-        kind = "wait for a slot" if "try_wait" in what else "arrival" if what.startswith("without") else "wait for products"
+        kind = (
+            "wait for a slot"
+            if "try_wait" in what
+            else "arrival"
+            if what.startswith("without")
+            else "wait for products"
+        )
         yield kind, what, spoilt
     begin = text.index(f".entry {ptx_order.ENTRY}(")
     end = text.index(".visible .entry", begin)
@@ -48,7 +58,11 @@ def spoils(text: str) -> Iterator[tuple[str, str, str]]:
     for i, line in enumerate(lines):
         for kind, (pattern, instead) in LEFT_OUT.items():
             if re.search(pattern, line):
-                yield kind, f"without '{line.strip()}'", text[:begin] + "".join([*lines[:i], instead, *lines[i + 1:]]) + text[end:]
+                yield (
+                    kind,
+                    f"without '{line.strip()}'",
+                    text[:begin] + "".join([*lines[:i], instead, *lines[i + 1 :]]) + text[end:],
+                )
 
 
 def finding(kernel: Kernel, inputs: Inputs, expected: dict, seeds: list[int]) -> str:
@@ -64,9 +78,15 @@ def finding(kernel: Kernel, inputs: Inputs, expected: dict, seeds: list[int]) ->
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("manifest", type=Path)
-    parser.add_argument("--places", default="", help="which place of each kind, in the order of kinds; all of them by default")
+    parser.add_argument(
+        "--places",
+        default="",
+        help="which place of each kind, in the order of kinds; all of them by default",
+    )
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--show", action="store_true")

@@ -29,11 +29,26 @@ from tilings import with_tiling, without_rows  # noqa: E402
 # No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two. First columns
 # beside a diagonal, a few of them beside a window, and some within a window, of which rows see but
 # the last.
-MASKS = [Mask(), Mask(causal=True), Mask(window=(512, 0)), Mask(window=(100, 40)), Mask(window=(300, -1)), Mask(window=(-1, 70)),
-         Mask(union=Union(200, (-1, 0))), Mask(causal=True, union=Union(4, (100, -1))), Mask(window=(400, 60), union=Union(330, (30, 20)))]
+MASKS = [
+    Mask(),
+    Mask(causal=True),
+    Mask(window=(512, 0)),
+    Mask(window=(100, 40)),
+    Mask(window=(300, -1)),
+    Mask(window=(-1, 70)),
+    Mask(union=Union(200, (-1, 0))),
+    Mask(causal=True, union=Union(4, (100, -1))),
+    Mask(window=(400, 60), union=Union(330, (30, 20))),
+]
 # Levels decide which formulas a kind has, not its sizes.
-KINDS = [("ascending", "run"), ("descending", "run"), ("shift", "run"), ("shift", "machine"), ("symmetric-shift", "run"),
-         ("symmetric-shift", "machine")]
+KINDS = [
+    ("ascending", "run"),
+    ("descending", "run"),
+    ("shift", "run"),
+    ("shift", "machine"),
+    ("symmetric-shift", "run"),
+    ("symmetric-shift", "machine"),
+]
 
 # What stands in the entry, and what one thread runs instead.
 MACHINE = [
@@ -42,7 +57,10 @@ MACHINE = [
     (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x"\(\)', "llvm.call @ctaid()"),
     (r"nvvm\.vote\.sync +ballot %\S+ (%\w+) -> i32", r"llvm.call @ballot(\1) : (i1) -> i32"),
     (r"nvvm\.redux\.sync +add (%\w+), %\S+ : i32 -> i32", r"llvm.call @sum(\1) : (i32) -> i32"),
-    (r"llvm\.store (%\w+), (%\w+) .*: i32, !llvm\.ptr<3>", r"llvm.call @put(\1, \2) : (i32, !llvm.ptr<3>) -> ()"),
+    (
+        r"llvm\.store (%\w+), (%\w+) .*: i32, !llvm\.ptr<3>",
+        r"llvm.call @put(\1, \2) : (i32, !llvm.ptr<3>) -> ()",
+    ),
     (r"llvm\.load (%\w+) .*: !llvm\.ptr<3> -> i32", r"llvm.call @get(\1) : (!llvm.ptr<3>) -> i32"),
     (r"nvvm\.barrier$", ""),
     (r"llvm\.mlir\.addressof @dynamic_shared_memory", "llvm.mlir.zero"),
@@ -114,8 +132,12 @@ func.func @launch({parameters}) {{
 """
 
 
-LAUNCH = launch_of("%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers: i32, %width: i32",
-                   "%batch, %heads, %kv_heads, %q_rows, %kv_rows, %workers, %width", ", ".join(["i32"] * 7))
+LAUNCH = launch_of(
+    "%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers:"
+    " i32, %width: i32",
+    "%batch, %heads, %kv_heads, %q_rows, %kv_rows, %workers, %width",
+    ", ".join(["i32"] * 7),
+)
 
 
 def entry_for_one_thread(ir: str) -> str:
@@ -136,9 +158,22 @@ def sizes_of(request: Request) -> list[int]:
     problem, rows = request.problem, request.problem.sequences[0]
     groups = len(problem.sequences) * problem.kv_heads
     first_item = (9 + request.workers + 7) // 8 * 8
-    words = first_item + 8 * groups * problem.parts * problem.kv_tiles(0) + 4 * problem.q_tiles(0) * problem.kv_tiles(0)
+    words = (
+        first_item
+        + 8 * groups * problem.parts * problem.kv_tiles(0)
+        + 4 * problem.q_tiles(0) * problem.kv_tiles(0)
+    )
     width = request.for_workers if request.level == "machine" else request.workers
-    return [words, len(problem.sequences), problem.heads, problem.kv_heads, rows.q, rows.kv, request.workers, width]
+    return [
+        words,
+        len(problem.sequences),
+        problem.heads,
+        problem.kv_heads,
+        rows.q,
+        rows.kv,
+        request.workers,
+        width,
+    ]
 
 
 def pipe(command: list[str], text: str = "") -> str:
@@ -151,10 +186,22 @@ def pipe(command: list[str], text: str = "") -> str:
 def entry_of(tool: DashOpt, request: Request) -> str:
     text = tool.program(request.problem.mask).read_text(encoding="utf-8")
     program = tool.scratch / f"tiled-{threading.get_ident()}.mlir"
-    program.write_text(with_tiling(text, request.problem.tile_q, request.problem.tile_kv, 128), encoding="utf-8")
+    program.write_text(
+        with_tiling(text, request.problem.tile_q, request.problem.tile_kv, 128), encoding="utf-8"
+    )
     return entry_for_one_thread(
-        pipe([tool.tool, str(program), *without_rows(request.options()), "--dash-check-kernels", "--dash-assign-roles",
-              "--dash-outline-program", "--dash-lower-order"]))
+        pipe(
+            [
+                tool.tool,
+                str(program),
+                *without_rows(request.options()),
+                "--dash-check-kernels",
+                "--dash-assign-roles",
+                "--dash-outline-program",
+                "--dash-lower-order",
+            ]
+        )
+    )
 
 
 def run_entry(entry: str, launches: list[list[int]], runtime: str) -> list[array.array]:
@@ -163,18 +210,43 @@ def run_entry(entry: str, launches: list[list[int]], runtime: str) -> list[array
     lines = []
     for number, values in enumerate(launches):
         names = [f"%v{number}_{index}" for index in range(len(types))]
-        lines += [f"  {name} = arith.constant {value} : {of}" for name, value, of in zip(names, values, types)]
+        lines += [
+            f"  {name} = arith.constant {value} : {of}"
+            for name, value, of in zip(names, values, types)
+        ]
         lines.append(f"  call @launch({', '.join(names)}) : ({', '.join(types)}) -> ()")
     return buffers([LAUNCH, entry], lines, [values[0] for values in launches], runtime)
 
 
-def buffers(functions: list[str], calls: list[str], words: list[int], runtime: str) -> list[array.array]:
+def buffers(
+    functions: list[str], calls: list[str], words: list[int], runtime: str
+) -> list[array.array]:
     """What calls of @launch print: as many words of each."""
     program = "\n".join([PROGRAM, *functions, "func.func @main() {", *calls, "  return", "}"])
-    lowered = pipe(["mlir-opt", "--convert-scf-to-cf", "--convert-cf-to-llvm", "--convert-arith-to-llvm",
-                    "--convert-func-to-llvm", "--reconcile-unrealized-casts"], program)
-    printed = iter(pipe(["mlir-runner", "-e", "main", "--entry-point-result=void", "-O1", f"--shared-libs={runtime}"],
-                        lowered).split())
+    lowered = pipe(
+        [
+            "mlir-opt",
+            "--convert-scf-to-cf",
+            "--convert-cf-to-llvm",
+            "--convert-arith-to-llvm",
+            "--convert-func-to-llvm",
+            "--reconcile-unrealized-casts",
+        ],
+        program,
+    )
+    printed = iter(
+        pipe(
+            [
+                "mlir-runner",
+                "-e",
+                "main",
+                "--entry-point-result=void",
+                "-O1",
+                f"--shared-libs={runtime}",
+            ],
+            lowered,
+        ).split()
+    )
     return [array.array("i", [int(next(printed)) for _ in range(number)]) for number in words]
 
 
@@ -197,9 +269,16 @@ def requests(kind: str, level: str, mask: Mask, seed: int, runs: int = 1) -> lis
     rows += [(rng.randrange(1, 4000), rng.randrange(1, 4000)) for _ in range(5)]
     found = []
     for q, kv in rows:
-        heads, kv_heads = rng.choice([(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)] if parts == 1 else
-                                     [(parts, 1), (8, 1), (3 * parts, 3), (16, 2)] if runs == 1 else
-                                     [(1, 1), (2, 2)] + [(group * 2, 2) for group in (2, 3) if parts % group == 0 and parts > group])
+        heads, kv_heads = rng.choice(
+            [(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)]
+            if parts == 1
+            else (
+                [(parts, 1), (8, 1), (3 * parts, 3), (16, 2)]
+                if runs == 1
+                else [(1, 1), (2, 2)]
+                + [(group * 2, 2) for group in (2, 3) if parts % group == 0 and parts > group]
+            )
+        )
         batch, made_for = rng.choice([1, 1, 2, 5]), rng.choice([1, 2, 3, 8])
         workers = rng.randrange(made_for, 40) if level == "machine" else rng.randrange(1, 70)
         problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, mask, heads, kv_heads, parts)
@@ -213,15 +292,28 @@ def main() -> int:
     arguments, rest = parser.parse_known_args()
     sys.argv[1:] = rest
     tool, tally = DashOpt.from_arguments(__doc__), Tally()
-    groups = [(kind, level, mask, 1) for kind, level in KINDS for mask in MASKS if has_formulas(kind, mask)]
+    groups = [
+        (kind, level, mask, 1)
+        for kind, level in KINDS
+        for mask in MASKS
+        if has_formulas(kind, mask)
+    ]
     groups += [(kind, level, MASKS[0], runs) for kind, level in KINDS for runs in (2, 6)]
     for number, (kind, level, mask, runs) in enumerate(groups):
         # Shifts refuse fewer workers than a wave walks at once, which is not what is tested here.
-        asked = [(request, tool.run(request)) for request in requests(kind, level, mask, number, runs)]
+        asked = [
+            (request, tool.run(request)) for request in requests(kind, level, mask, number, runs)
+        ]
         served = [(request, answer) for request, answer in asked if answer.document is not None]
         entries = {entry_of(tool, request) for request, _ in (served[0], served[-1])}
-        tally.check([] if len(entries) == 1 else [f"{kind}, {level}: the entry depends on the sizes that it was proven for"])
-        buffers = run_entry(entries.pop(), [sizes_of(request) for request, _ in served], arguments.runtime)
+        tally.check(
+            []
+            if len(entries) == 1
+            else [f"{kind}, {level}: the entry depends on the sizes that it was proven for"]
+        )
+        buffers = run_entry(
+            entries.pop(), [sizes_of(request) for request, _ in served], arguments.runtime
+        )
         for (_, answer), buffer in zip(served, buffers):
             tally.check(answer.told(differences(buffer, answer.schedule)))
     return tally.exit_code()

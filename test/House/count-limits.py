@@ -56,18 +56,29 @@ $LOADSTEP:
 
 need = count(KERNEL, "kernel", SCORES)
 assert need.tensor == 128 / 2 + 32 / 2, need
-assert need.shared == {"products": (128 * 32 + 2048 + 32 * 32) / 128, "loads": 512 / 128, "dS": 4 * 4 * 128 / 128,
-                       "dQ": 2 * 128 * 16 / 128, "rows and barriers": 3 * 4}, need
+assert need.shared == {
+    "products": (128 * 32 + 2048 + 32 * 32) / 128,
+    "loads": 512 / 128,
+    "dS": 4 * 4 * 128 / 128,
+    "dQ": 2 * 128 * 16 / 128,
+    "rows and barriers": 3 * 4,
+}, need
 assert need.exponentials == 128 / 16 and need.fences == 1, need
 
 # Twice the work in a turn is two tasks.
 exp = "\tex2.approx.ftz.f32 \t%r1, %r2;\n\t@%p2 bra"
 two = count(KERNEL.replace(exp, exp.split("\t@")[0] + exp), "kernel", SCORES)
-assert two.tensor == need.tensor / 2 and two.exponentials == need.exponentials and two.fences == 0.5, two
+assert (
+    two.tensor == need.tensor / 2 and two.exponentials == need.exponentials and two.fences == 0.5
+), two
 # Other loops than of whole tasks are refused.
 try:
     count(KERNEL, "kernel", 3 * SCORES)
 except SystemExit as error:
-    assert str(error) == "error: expected loops of products with an exponential for each of 384 scores, found 0.3333333333333333 of that", error
+    assert (
+        str(error)
+        == "error: expected loops of products with an exponential for each of 384 scores, found"
+        " 0.3333333333333333 of that"
+    ), error
 else:
     raise AssertionError("expected an error")

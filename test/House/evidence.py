@@ -16,9 +16,16 @@ root = parser.parse_args().root
 
 page = (root / "dialects/dash/docs/evidence.md").read_text(encoding="utf-8")
 readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
-tests = [path.relative_to(root / "test").as_posix() for path in (root / "test").rglob("*")
-         if path.suffix in (".mlir", ".py", ".test") and not {"Inputs", "lib"} & set(path.parts)]
-rows = [row for row in re.findall(r"^\| (.+) \| (.+) \| (.+) \|$", page, re.M) if row[0] not in ("claim", "---")]
+tests = [
+    path.relative_to(root / "test").as_posix()
+    for path in (root / "test").rglob("*")
+    if path.suffix in (".mlir", ".py", ".test") and not {"Inputs", "lib"} & set(path.parts)
+]
+rows = [
+    row
+    for row in re.findall(r"^\| (.+) \| (.+) \| (.+) \|$", page, re.M)
+    if row[0] not in ("claim", "---")
+]
 wrong = []
 for claim, known, named in rows:
     if not re.match(r'"[^"]+"$|the same: ', claim):
@@ -30,5 +37,9 @@ for claim, known, named in rows:
     for name in re.findall(r"`([^`]+)`", named) or [f"none for {claim}"]:
         if not any(test.startswith(name) for test in tests):
             wrong.append(f"expected a test that begins with its path under test/, found '{name}'")
-print("\n".join(wrong) if wrong else f"{len(rows)} claims, each in the README's words and with a test that is there")
+print(
+    "\n".join(wrong)
+    if wrong
+    else f"{len(rows)} claims, each in the README's words and with a test that is there"
+)
 sys.exit(len(wrong))

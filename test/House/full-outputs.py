@@ -19,15 +19,29 @@ failures = []
 
 def run(command, most=None, stdout=subprocess.DEVNULL):
     """With room for so many bytes in each file."""
-    limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))) if most is not None else None
-    done = subprocess.run([str(word) for word in command], check=False, stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+    limit = (
+        (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        if most is not None
+        else None
+    )
+    done = subprocess.run(
+        [str(word) for word in command],
+        check=False,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,
+    )
     return done.returncode, done.stderr
 
 
 def expect(command, message, **how):
     status, said = run(command, **how)
     if status != 1 or not said.endswith(message + "\n") or "LLVM ERROR" in said:
-        failures.append(f"{' '.join(map(str, command))}: expected status 1 and '{message}', found {status} and '{said}'")
+        failures.append(
+            f"{' '.join(map(str, command))}: expected status 1 and '{message}', found {status} and"
+            f" '{said}'"
+        )
 
 
 full = "/dev/full"
@@ -43,7 +57,9 @@ for tool, command in (("dash-opt", ["dash-opt", *ORDER]), ("dash-plan", PLAN)):
     link.symlink_to("file")
     expect([*command, "-o", link], f"{tool}: error: '{link}': File too large", most=100)
     if file.read_text() != "old" or not link.is_symlink() or len(list(folder.iterdir())) != 2:
-        failures.append(f"{tool}: a file was changed that could not be written: {list(folder.iterdir())}")
+        failures.append(
+            f"{tool}: a file was changed that could not be written: {list(folder.iterdir())}"
+        )
     status, said = run([*command, "-o", link])
     if status or not link.is_symlink() or len(file.read_bytes()) < 200:
         failures.append(f"{tool}: expected the file of a link written, found {status}, {said}")
@@ -53,7 +69,10 @@ kept = scratch / "kept"
 kept.write_text("old")
 status, said = run(["dash-opt", *ORDER, "--dash-verify-stage=stage=ir", "-o", kept])
 if status != 1 or kept.read_text() != "old":
-    failures.append(f"expected the output of before behind a pass that fails, found {status}, {kept.read_bytes()[:40]}")
+    failures.append(
+        f"expected the output of before behind a pass that fails, found {status},"
+        f" {kept.read_bytes()[:40]}"
+    )
 
 for report in ("dash-report-schedule", "dash-compare", "dash-explain"):
     status, said = run(["dash-opt", *ORDER, f"--{report}=output={full}"])
@@ -62,7 +81,11 @@ for report in ("dash-report-schedule", "dash-compare", "dash-explain"):
 
 scheduled, out = scratch / "scheduled.mlir", scratch / "run"
 run(["dash-opt", *ORDER, "-o", scheduled])
-expect(["dash-run", scheduled, "--seed=1", f"--out={out}"], f"dash-run: error: '{out}/dq.npy': File too large", most=1000)
+expect(
+    ["dash-run", scheduled, "--seed=1", f"--out={out}"],
+    f"dash-run: error: '{out}/dq.npy': File too large",
+    most=1000,
+)
 if list(out.iterdir()):
     failures.append(f"dash-run: expected nothing, found {list(out.iterdir())}")
 

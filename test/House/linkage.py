@@ -18,6 +18,13 @@ for path in sys.argv[1:]:
     if "libMLIR.so" not in needed or "libLLVM.so" not in needed:
         sys.exit(f"{path}: expected libMLIR and libLLVM among its libraries, found:\n{needed}")
     # A context is made by libMLIR only: whoever links it statically defines this symbol itself.
-    defined = [line for line in output_of("nm", "-C", path).splitlines() if "mlir::MLIRContext::MLIRContext(" in line]
+    defined = [
+        line
+        for line in output_of("nm", "-C", path).splitlines()
+        if "mlir::MLIRContext::MLIRContext(" in line
+    ]
     if any(" U " not in line for line in defined):
-        sys.exit(f"{path}: expected MLIRContext to come from libMLIR, found a copy of its own:\n" + "\n".join(defined))
+        sys.exit(
+            f"{path}: expected MLIRContext to come from libMLIR, found a copy of its own:\n"
+            + "\n".join(defined)
+        )

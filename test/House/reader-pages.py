@@ -30,7 +30,10 @@ for language, block in blocks:
     program = ["bash", "-euo", "pipefail", "-c"] if language == "sh" else [sys.executable, "-c"]
     result = subprocess.run([*program, block], check=False)
     if result.returncode:
-        sys.exit(f"error: {page.name}: expected a block that runs, found status {result.returncode}:\n{block}")
+        sys.exit(
+            f"error: {page.name}: expected a block that runs, found status"
+            f" {result.returncode}:\n{block}"
+        )
 lines = len(text.splitlines())
 if lines > MOST_LINES:
     sys.exit(f"error: {page.name}: expected at most {MOST_LINES} lines, found {lines}")

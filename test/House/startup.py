@@ -21,4 +21,7 @@ def run_once():
 
 best = min(run_once() for _ in range(20))
 if best > LIMIT:
-    sys.exit(f"expected dash-opt --help within {1000 * LIMIT:.0f} ms, found {1000 * best:.0f} ms at best of 20")
+    sys.exit(
+        f"expected dash-opt --help within {1000 * LIMIT:.0f} ms, found {1000 * best:.0f} ms at best"
+        " of 20"
+    )

@@ -24,7 +24,9 @@ MOST_STEPS = 200_000  # of all threads; a kernel's walks here take a tenth
 class Machine:
     """Runs the threads in turns until none can go on."""
 
-    def __init__(self, text: str, entry: str, values: dict[str, int], memory: dict[int, int], groups: int):
+    def __init__(
+        self, text: str, entry: str, values: dict[str, int], memory: dict[int, int], groups: int
+    ):
         self.code, self.labels, self.parameters = parse(text, entry)
         if len(values) != len(self.parameters):
             raise Wrong(f"expected {len(values)} parameters, got {len(self.parameters)}")
@@ -35,9 +37,18 @@ class Machine:
         self.named: dict[int, dict] = {}
         self.steps_left = MOST_STEPS
         self.counts: dict[str, int] = defaultdict(int)
-        tids = [LANES * warp for warp in range(WARPS_OF_GROUP)] + [LANES * WARPS_OF_GROUP * g for g in range(1, groups)]
-        self.threads = [Thread(i, tid, LANES if i < WARPS_OF_GROUP else LANES * WARPS_OF_GROUP,
-                               [int(i == j) for j in range(len(tids))]) for i, tid in enumerate(tids)]
+        tids = [LANES * warp for warp in range(WARPS_OF_GROUP)] + [
+            LANES * WARPS_OF_GROUP * g for g in range(1, groups)
+        ]
+        self.threads = [
+            Thread(
+                i,
+                tid,
+                LANES if i < WARPS_OF_GROUP else LANES * WARPS_OF_GROUP,
+                [int(i == j) for j in range(len(tids))],
+            )
+            for i, tid in enumerate(tids)
+        ]
 
     def run(self) -> None:
         moved = True
@@ -54,9 +65,20 @@ class Machine:
 
     # ---- Memory.
 
-    def touch(self, thread: Thread, begin: int, size: int, writes: bool, text: str, engine: bool = False) -> Access:
+    def touch(
+        self, thread: Thread, begin: int, size: int, writes: bool, text: str, engine: bool = False
+    ) -> Access:
         """An access now; of copies and products if `engine`."""
-        access = Access(begin, begin + size, thread, thread.clock[thread.number], writes, text, not engine, thread.fences)
+        access = Access(
+            begin,
+            begin + size,
+            thread,
+            thread.clock[thread.number],
+            writes,
+            text,
+            not engine,
+            thread.fences,
+        )
         for other_thread in self.threads if writes else ():
             for read in other_thread.reads_in_flight():
                 if read.begin < access.end and begin < read.end:
@@ -68,7 +90,13 @@ class Machine:
                 ordered = old.time <= thread.clock[old.thread.number]
                 if overlaps and (writes or old.writes) and old.thread is not thread and not ordered:
                     raise Wrong(f"'{text}' is not ordered behind '{old.text}'")
-                if overlaps and engine and old.writes and old.plain and old.thread.fences == old.fences:
+                if (
+                    overlaps
+                    and engine
+                    and old.writes
+                    and old.plain
+                    and old.thread.fences == old.fences
+                ):
                     raise Wrong(f"'{text}' comes before the proxy fence of '{old.text}'")
                 covered = begin <= old.begin and old.end <= access.end
                 if not (covered and (writes or (old.thread is thread and not old.writes))):
@@ -78,7 +106,9 @@ class Machine:
 
     def complete(self, group: Group) -> None:
         for read in group.reads:
-            self.touch(read.thread, read.begin, read.end - read.begin, False, read.text, engine=True)
+            self.touch(
+                read.thread, read.begin, read.end - read.begin, False, read.text, engine=True
+            )
 
     def start_read(self, thread: Thread, group: Group, begin: int, size: int, text: str) -> None:
         group.reads.append(self.touch(thread, begin, size, False, text, engine=True))
@@ -126,8 +156,14 @@ class Machine:
                 thread.at += 1
                 return True
         for group in [thread.open_products, *thread.products]:
-            if group.registers and instruction.registers & group.registers and not instruction.name.startswith("wgmma"):
-                raise Wrong(f"'{instruction.text}' uses a register of a product that is not waited for")
+            if (
+                group.registers
+                and instruction.registers & group.registers
+                and not instruction.name.startswith("wgmma")
+            ):
+                raise Wrong(
+                    f"'{instruction.text}' uses a register of a product that is not waited for"
+                )
         was = thread.at
         thread.at += 1
         if self.execute(thread, instruction) is False:
@@ -140,7 +176,12 @@ class Machine:
     def execute(self, thread: Thread, instruction: Instruction) -> bool | None:
         name, operands, text = instruction.name, instruction.operands, instruction.text
         root = name.split(".")[0]
-        special = {"mbarrier": self.mbarrier, "wgmma": self.wgmma, "cp": self.copy, "bar": self.bar}.get(root)
+        special = {
+            "mbarrier": self.mbarrier,
+            "wgmma": self.wgmma,
+            "cp": self.copy,
+            "bar": self.bar,
+        }.get(root)
         if special:
             return special(thread, name, operands, text)
         if root == "bra":
@@ -169,10 +210,14 @@ class Machine:
         elif root in ("ld", "st", "red"):
             return self.load_or_store(thread, name, operands, text)
         else:
-            thread.registers[operands[0].split("|")[0]] = result_of(root, name, operands, partial(self.value, thread))
+            thread.registers[operands[0].split("|")[0]] = result_of(
+                root, name, operands, partial(self.value, thread)
+            )
         return None
 
-    def load_or_store(self, thread: Thread, name: str, operands: list[str], text: str) -> bool | None:
+    def load_or_store(
+        self, thread: Thread, name: str, operands: list[str], text: str
+    ) -> bool | None:
         loads = name.startswith("ld")
         place, registers = (operands[1], operands[0]) if loads else (operands[0], operands[-1])
         if ".param" in name:
@@ -197,7 +242,9 @@ class Machine:
 
     def mbarrier(self, thread: Thread, name: str, operands: list[str], text: str) -> bool | None:
         if ".init" in name:
-            self.barriers[self.address(thread, operands[0])] = Barrier(self.value(thread, operands[1]), [0] * len(self.threads))
+            self.barriers[self.address(thread, operands[0])] = Barrier(
+                self.value(thread, operands[1]), [0] * len(self.threads)
+            )
             return None
         barrier = self.barriers[self.address(thread, operands[1])]
         if ".try_wait" in name:
@@ -218,14 +265,20 @@ class Machine:
         if ".warp" in name:
             return None
         number = self.value(thread, operands[0])
-        wanted = self.value(thread, operands[1]) if len(operands) > 1 else sum(t.stands_for for t in self.threads)
+        wanted = (
+            self.value(thread, operands[1])
+            if len(operands) > 1
+            else sum(t.stands_for for t in self.threads)
+        )
         if thread.waits_for is not None:  # it has arrived before
             if not thread.waits_for["open"]:
                 thread.joins(thread.waits_for["clock"])
                 thread.waits_for = None
                 return None
             return False
-        meeting = self.named.setdefault(number, {"count": 0, "clock": [0] * len(self.threads), "open": True})
+        meeting = self.named.setdefault(
+            number, {"count": 0, "clock": [0] * len(self.threads), "open": True}
+        )
         meeting["count"] += thread.stands_for
         meeting["clock"] = [max(a, b) for a, b in zip(meeting["clock"], thread.clock)]
         thread.clock[thread.number] += 1
@@ -259,12 +312,16 @@ class Machine:
             in_registers = operands[1].startswith("{")
             flags = operands[6:] if not in_registers else ["0", *operands[6:]]
             group = thread.open_products
-            group.registers |= sums | (set(REGISTER.findall(operands[1])) if in_registers else set())
+            group.registers |= sums | (
+                set(REGISTER.findall(operands[1])) if in_registers else set()
+            )
             if not in_registers:
                 self.read_factor(thread, group, operands[1], 64, flags[0] == "1", name)
             self.read_factor(thread, group, operands[2], columns, flags[1] == "1", name)
 
-    def read_factor(self, thread: Thread, group: Group, operand: str, outer: int, transposed: bool, name: str) -> None:
+    def read_factor(
+        self, thread: Thread, group: Group, operand: str, outer: int, transposed: bool, name: str
+    ) -> None:
         """What a step reads: `outer` rows of 128 bytes, or of each panel of 64 columns 16 rows.
         Rows are swizzled by eights."""
         descriptor = self.value(thread, operand)
@@ -273,14 +330,16 @@ class Machine:
             self.start_read(thread, group, begin, outer * 128, name)
             return
         for panel in range((outer + 63) // 64):
-            self.start_read(thread, group, begin + panel * (descriptor >> 16 & 0x3FFF) * 16, 16 * 128, name)
+            self.start_read(
+                thread, group, begin + panel * (descriptor >> 16 & 0x3FFF) * 16, 16 * 128, name
+            )
 
     def copy(self, thread: Thread, name: str, operands: list[str], text: str) -> None:
         if ".commit_group" in name:
             thread.copies.append(thread.open_copies)
             thread.open_copies = Group()
         elif ".wait_group" in name:
-            for group in thread.copies[:len(thread.copies) - self.value(thread, operands[0])]:
+            for group in thread.copies[: len(thread.copies) - self.value(thread, operands[0])]:
                 self.complete(group)
                 group.reads.clear()
             if ".read" not in name:
@@ -289,7 +348,11 @@ class Machine:
         elif name.split(".mbarrier")[0].endswith(".global") or ".global.tile.mbarrier" in name:
             barrier = self.barriers[self.address(thread, operands[-1])]
             begin = self.address(thread, operands[0])
-            size = self.value(thread, operands[2]) if ".tensor" not in name else self.tensor_bytes(barrier)
+            size = (
+                self.value(thread, operands[2])
+                if ".tensor" not in name
+                else self.tensor_bytes(barrier)
+            )
             self.touch(thread, begin, size, True, text, engine=True)
             barrier.bytes -= size
             barrier.tell(thread)
@@ -298,7 +361,9 @@ class Machine:
             tensor = ".tensor" in name
             self.counts["copies out"] += 1
             size = 64 * 128 if tensor else self.value(thread, operands[2])
-            self.start_read(thread, thread.open_copies, self.address(thread, operands[1]), size, text)
+            self.start_read(
+                thread, thread.open_copies, self.address(thread, operands[1]), size, text
+            )
 
     @staticmethod
     def tensor_bytes(barrier: Barrier) -> int:

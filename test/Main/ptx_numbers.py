@@ -21,13 +21,31 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
-COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-           "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "lo": lambda a, b: a < b, "ls": lambda a, b: a <= b,
-           "hi": lambda a, b: a > b, "hs": lambda a, b: a >= b}
-ARITHMETIC = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "and": lambda a, b: a & b, "or": lambda a, b: a | b,
-              "xor": lambda a, b: a ^ b, "min": min, "max": max, "shl": lambda a, b: a << min(b, 64),
-              "shr": lambda a, b: a >> min(b, 64), "div": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-              "rem": lambda a, b: (abs(a) % abs(b)) * (-1 if a < 0 else 1)}
+COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "lo": lambda a, b: a < b,
+    "ls": lambda a, b: a <= b,
+    "hi": lambda a, b: a > b,
+    "hs": lambda a, b: a >= b,
+}
+ARITHMETIC = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+    "shl": lambda a, b: a << min(b, 64),
+    "shr": lambda a, b: a >> min(b, 64),
+    "div": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "rem": lambda a, b: (abs(a) % abs(b)) * (-1 if a < 0 else 1),
+}
 
 
 def result_of(root: str, name: str, operands: list[str], value: Value) -> int:
@@ -39,7 +57,11 @@ def result_of(root: str, name: str, operands: list[str], value: Value) -> int:
         bits = 1
     if root not in ("mov", "selp") and re.search(r"\.b?f(16|32)", name):
         return 0
-    given = [value(operand, bits, is_signed) for operand in operands[1:]] if root not in ("selp", "cvt") else []
+    given = (
+        [value(operand, bits, is_signed) for operand in operands[1:]]
+        if root not in ("selp", "cvt")
+        else []
+    )
     if root in ("mov", "cvta", "shfl"):
         result = given[0]
     elif root == "setp":

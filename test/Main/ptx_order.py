@@ -32,19 +32,56 @@ def order_buffer(walks: list[int], parts: int, is_list: bool) -> dict[int, int]:
     """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1, and
     is a part of kv tile i / parts. A list has one sequence, of all rows."""
     walks = walks + [0] * (-len(walks) % parts)
-    sequences = [ROWS, ROWS, 0, 0, ROWS, ROWS, 0, 0, 0, 0, 0, 0, 0, 0, Q_TILES, 0, 0, 0, Q_TILES // 2, 0, 0, 0, 0, 0]
+    sequences = [
+        ROWS,
+        ROWS,
+        0,
+        0,
+        ROWS,
+        ROWS,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        Q_TILES,
+        0,
+        0,
+        0,
+        Q_TILES // 2,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
     between = sequences + [0] * Q_TILES if is_list else []
     first_list = 8 + len(between)
     first_item = first_list + 8
     first_visit = first_item + 8 * len(walks)
-    words = [1, 1, len(walks), first_list, first_item, first_visit, sum(walks), int(is_list), *between, 0, len(walks)]
+    words = [
+        1,
+        1,
+        len(walks),
+        first_list,
+        first_item,
+        first_visit,
+        sum(walks),
+        int(is_list),
+        *between,
+        0,
+        len(walks),
+    ]
     words += [0] * (first_item - len(words))
     for i, steps in enumerate(walks):
         words += [0, 0, i // parts, 0, sum(walks[:i]), steps, 1, i % parts]
     for i, steps in enumerate(walks):
         for q in range(steps):
             turn = sum(q < other for other in walks[:i])
-            words += [0, q, turn, int(all(q >= other for other in walks[i + 1:]))]
+            words += [0, q, turn, int(all(q >= other for other in walks[i + 1 :]))]
     return {ORDER + 4 * i: word for i, word in enumerate(words)}
 
 
@@ -61,28 +98,55 @@ def check_numbers(program: dict, walks: list[int], region: str, found: dict[int,
 def check_told(program: dict, walks: list[int], region: str, found: dict[int, int]) -> None:
     """The sum of each q tile that has a contribution, or of each piece of a kv tile."""
     pieces = program["tiles"]["kv"] // program["tiles"]["q"]
-    tiles = range(max(walks)) if region == "workspace.turns" else range(-(-len(walks) // program["parts"]) * pieces)
-    if {tile: word & 0xFFFFFFFF for tile, word in found.items()} != dict.fromkeys(tiles, 0xFFFFFFFF):
-        raise Wrong(f"{region} has {found}, expected that the sums of tiles {list(tiles)} are told to be complete, and no others")
+    tiles = (
+        range(max(walks))
+        if region == "workspace.turns"
+        else range(-(-len(walks) // program["parts"]) * pieces)
+    )
+    if {tile: word & 0xFFFFFFFF for tile, word in found.items()} != dict.fromkeys(
+        tiles, 0xFFFFFFFF
+    ):
+        raise Wrong(
+            f"{region} has {found}, expected that the sums of tiles {list(tiles)} are told to be"
+            " complete, and no others"
+        )
 
 
 def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
     values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
-    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": ROWS, "kv_rows": ROWS, "kv_heads": 1, "q_tiles": Q_TILES, "scale": 0}
+    values |= {
+        "workspace.order": ORDER,
+        "heads": 1,
+        "q_rows": ROWS,
+        "kv_rows": ROWS,
+        "kv_heads": 1,
+        "q_tiles": Q_TILES,
+        "scale": 0,
+    }
     values = {p["name"]: values[p["name"]] for p in entry["parameters"]}
     memory = order_buffer(walks, manifest["program"]["parts"], "sequences" in manifest["derived"])
     machine = Machine(text, ENTRY, values, memory, entry["block"][0] // 128)
     machine.run()
     for region, turns in ((name, at) for name, at in values.items() if name.endswith("turns")):
-        left = {(at - turns) // 4: word for at, word in memory.items() if word and 0 <= at - turns < 1 << 20}
+        left = {
+            (at - turns) // 4: word
+            for at, word in memory.items()
+            if word and 0 <= at - turns < 1 << 20
+        }
         # Their number is left.
-        if manifest["program"].get("apart") in (("all",) if region == "workspace.turns" else ("all", "parts")):
+        if manifest["program"].get("apart") in (
+            ("all",) if region == "workspace.turns" else ("all", "parts")
+        ):
             check_numbers(manifest["program"], walks, region, left)
         else:
             check_told(manifest["program"], walks, region, left)
-    if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(values.get("workspace.tickets"), 0):
-        raise Wrong("a block draws one ticket where there are any, and the last one to draw leaves none")
+    if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(
+        values.get("workspace.tickets"), 0
+    ):
+        raise Wrong(
+            "a block draws one ticket where there are any, and the last one to draw leaves none"
+        )
     return machine
 
 
@@ -109,7 +173,9 @@ def spoils(text: str):
     def before_label(pattern: re.Pattern, places: range) -> list[int]:
         """Lines that match, up to the next label."""
         end = next((i for i in places if LABEL.match(lines[i].strip())), places[-1])
-        return [i for i in places if i * places.step < end * places.step and pattern.search(lines[i])]
+        return [
+            i for i in places if i * places.step < end * places.step and pattern.search(lines[i])
+        ]
 
     for at, line in enumerate(lines):
         what = line.strip()
@@ -119,11 +185,17 @@ def spoils(text: str):
             loads = [i for i in before_label(ROW_LOAD, range(at + 1, len(lines))) if i < ends[0]]
             if loads:
                 moved = "{\n.reg .pred done;\nagain:\n" + line + "\n@!" + wait[1] + " bra again;\n}"
-                yield f"row loads before '{what}'", edited(at, f"setp.eq.b32 {wait[1]}, 0, 0;", loads[-1], moved)
+                yield (
+                    f"row loads before '{what}'",
+                    edited(at, f"setp.eq.b32 {wait[1]}, 0, 0;", loads[-1], moved),
+                )
         elif ARRIVE.search(line):
             yield f"without '{what}'", edited(at, "")
         elif wait := WAIT_GROUP.search(line):
-            yield f"one product more under way behind '{what}'", edited(at, line.replace(f"{wait[1]};", f"{int(wait[1]) + 1};"))
+            yield (
+                f"one product more under way behind '{what}'",
+                edited(at, line.replace(f"{wait[1]};", f"{int(wait[1]) + 1};")),
+            )
             # The first arrival behind it says that what was multiplied may be overwritten.
             if arrivals := before_label(ARRIVE, range(at + 1, len(lines))):
                 copy = list(lines)
@@ -133,7 +205,9 @@ def spoils(text: str):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ptx", type=Path)
     parser.add_argument("manifest", type=Path)
     arguments = parser.parse_args()
@@ -145,7 +219,10 @@ def main() -> int:
         except Wrong as wrong:
             print(f"steps {walks}: {wrong}")
             return 1
-        print(f"steps {walks}: " + ", ".join(f"{count} {what}" for what, count in sorted(machine.counts.items())))
+        print(
+            f"steps {walks}: "
+            + ", ".join(f"{count} {what}" for what, count in sorted(machine.counts.items()))
+        )
     return 0
 
 

@@ -28,7 +28,7 @@ def instructions_of(text: str, entry: str) -> list[str]:
     if not found:
         sys.exit(f"error: expected an entry '{entry}', found none")
     depth, lines = 1, []
-    for line in text[found.end():].splitlines():
+    for line in text[found.end() :].splitlines():
         line = re.sub(r"\s+", " ", line.split("//")[0]).strip()
         depth += (line == "{") - (line == "}")
         if depth == 0:
@@ -61,12 +61,19 @@ def paths(lines: list[str], start: int, end: re.Pattern):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ptx", type=Path)
     parser.add_argument("entry")
     for option in ("--start", "--end"):
         parser.add_argument(option, required=True, type=re.compile)
-    parser.add_argument("--show", type=re.compile, default=re.compile("."), help="what to print of a way; all by default")
+    parser.add_argument(
+        "--show",
+        type=re.compile,
+        default=re.compile("."),
+        help="what to print of a way; all by default",
+    )
     arguments = parser.parse_args()
     lines = instructions_of(arguments.ptx.read_text(encoding="utf-8"), arguments.entry)
     for start in (i for i, line in enumerate(lines) if arguments.start.search(line)):

@@ -27,7 +27,11 @@ class Instruction:
 
 def operands_of(text: str) -> list[str]:
     """Split at commas outside of braces and brackets."""
-    return [part.strip() for part in re.findall(r"(?:\{[^}]*\}|\[(?:[^\]{]|\{[^}]*\})*\]|[^,{\[])+", text) if part.strip()]
+    return [
+        part.strip()
+        for part in re.findall(r"(?:\{[^}]*\}|\[(?:[^\]{]|\{[^}]*\})*\]|[^,{\[])+", text)
+        if part.strip()
+    ]
 
 
 def parse(text: str, entry: str) -> tuple[list[Instruction], dict[str, int], list[str]]:
@@ -38,7 +42,7 @@ def parse(text: str, entry: str) -> tuple[list[Instruction], dict[str, int], lis
         raise Wrong(f"expected an entry '{entry}', found none")
     parameters = re.findall(r"\.param [^,]*?(\w+)\s*(?:,|$)", found[1])
     code, labels, blocks, block = [], {}, 0, ""
-    depth, body = 1, text[found.end():].split(".visible .entry")[0]
+    depth, body = 1, text[found.end() :].split(".visible .entry")[0]
     tables = dict(TARGETS.findall(body))
     for raw in TARGETS.sub("", body).splitlines():
         line = re.sub(r"\s+", " ", raw.split("//")[0]).strip()
@@ -56,8 +60,20 @@ def parse(text: str, entry: str) -> tuple[list[Instruction], dict[str, int], lis
                 raise Wrong(f"expected an instruction, got '{line}'")
             name, operands = part[3], operands_of(part[4])
             if name.startswith("bra"):
-                name, operands = "bra", [operands[0] + block if not operands[0].startswith("$") else operands[0]]
+                name, operands = (
+                    "bra",
+                    [operands[0] + block if not operands[0].startswith("$") else operands[0]],
+                )
             elif name.startswith("brx"):
                 operands = [operands[0], *operands_of(tables[operands[1]])]
-            code.append(Instruction(line, part[1] == "!", part[2] or "", name, operands, frozenset(REGISTER.findall(line))))
+            code.append(
+                Instruction(
+                    line,
+                    part[1] == "!",
+                    part[2] or "",
+                    name,
+                    operands,
+                    frozenset(REGISTER.findall(line)),
+                )
+            )
     return code, labels, parameters

@@ -80,4 +80,8 @@ class Barrier:
         if self.pending < 0:
             raise Wrong("more arrivals at a barrier than its phase has")
         if self.pending == 0 and self.bytes == 0:
-            self.phases, self.pending, self.clock = self.phases + 1, self.arrivals, list(self.gathered)
+            self.phases, self.pending, self.clock = (
+                self.phases + 1,
+                self.arrivals,
+                list(self.gathered),
+            )

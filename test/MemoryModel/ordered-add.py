@@ -79,21 +79,31 @@ ASKED = ("ld.acquire", "fence", "cp", "red", "st")
 def adds(tracer: Tracer, sums: int = 0) -> list[list[Step]]:
     """What runs from the wait for a turn of a sum's first tile to its end, for each add of its
     chain."""
-    acquires = [(i, step) for i, step in enumerate(tracer.steps) if step.name.startswith("ld.acquire")]
+    acquires = [
+        (i, step) for i, step in enumerate(tracer.steps) if step.name.startswith("ld.acquire")
+    ]
     turns = {next(iter(step.addresses.values())) for _, step in acquires}
     region = sorted({turn >> 32 for turn in turns})[sums]
     turn = min(turn for turn in turns if turn >> 32 == region)
     found = []
-    for i, first in sorted((pair for pair in acquires if turn in pair[1].addresses.values()), key=lambda pair: pair[1].seen):
+    for i, first in sorted(
+        (pair for pair in acquires if turn in pair[1].addresses.values()),
+        key=lambda pair: pair[1].seen,
+    ):
         steps = [step for step in tracer.steps[i:] if step.thread == first.thread]
-        last = next(j for j, step in enumerate(steps) if step.name.startswith(("red.", "st.release")))
-        found.append(steps[:last + 1])
+        last = next(
+            j for j, step in enumerate(steps) if step.name.startswith(("red.", "st.release"))
+        )
+        found.append(steps[: last + 1])
     return found
 
 
 def build(tracer: Tracer, chain: list[list[Step]], change: Change) -> Program:
     turn = next(iter(chain[0][0].addresses.values()))
-    program = Program(initial={"sum": BEFORE, "turn": 0} | {f"tile {block}": value for block, value in LONGER.items()})
+    program = Program(
+        initial={"sum": BEFORE, "turn": 0}
+        | {f"tile {block}": value for block, value in LONGER.items()}
+    )
     for block, steps in zip(LONGER, chain):
         copy = next(step for step in steps if step.accesses)
         total, tile = copy.addresses.values()
@@ -109,9 +119,15 @@ def wrong(model: Model):
 def describe(model: Model) -> str:
     """Which block adds to what."""
     execution = model.first_execution("sum", wrong(model))
-    reads = [f"{event.thread} adds {TILES[event.thread]} to {value_of(execution, event)}" for event in model.reads
-             if event.place == "sum"]
-    return f"A stores 1, {', '.join(reads)}; the sum is {execution.eval(model.final('sum'))}, not {sum(TILES.values())}"
+    reads = [
+        f"{event.thread} adds {TILES[event.thread]} to {value_of(execution, event)}"
+        for event in model.reads
+        if event.place == "sum"
+    ]
+    return (
+        f"A stores 1, {', '.join(reads)}; the sum is {execution.eval(model.final('sum'))}, not"
+        f" {sum(TILES.values())}"
+    )
 
 
 def asked_of(chain: list[list[Step]]) -> dict[str, tuple[int, ...]]:
@@ -123,14 +139,20 @@ def asked_of(chain: list[list[Step]]) -> dict[str, tuple[int, ...]]:
         for step in steps:
             place = "behind the add" if step.accesses else place
             if step.name.startswith(ASKED) and not step.accesses:
-                operand = " [turn]" if turn in step.addresses.values() else f" {step.text.split()[-1].rstrip(';')}"
+                operand = (
+                    " [turn]"
+                    if turn in step.addresses.values()
+                    else f" {step.text.split()[-1].rstrip(';')}"
+                )
                 label = step.name + (operand if " " in step.text else f" {place}")
                 kinds.setdefault(label, []).append(step.line)
     return {label: tuple(sorted(set(lines))) for label, lines in kinds.items()}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ptx", type=Path)
     parser.add_argument("--sums", type=int, default=0)
     parser.add_argument("--executions", action="store_true")
@@ -145,20 +167,39 @@ def main() -> int:
     are_proven = emitted.is_proven
     if not arguments.sums:  # a chain over parts has as many adds as there are parts
         longer = adds(trace(arguments.ptx, [2] * len(LONGER)))
-        found = ask(partial(build, tracer, longer), lambda model: model.final("sum") != sum(LONGER.values()))
+        found = ask(
+            partial(build, tracer, longer), lambda model: model.final("sum") != sum(LONGER.values())
+        )
         are_proven &= found.is_proven
-        print(f"five adds to one tile, as emitted: {' and '.join(dict.fromkeys(found.verdicts))} in the order of their turns")
-    print(f"three adds to one tile, as emitted: {' and '.join(dict.fromkeys(emitted.verdicts))} in the order of their turns")
+        print(
+            f"five adds to one tile, as emitted: {' and '.join(dict.fromkeys(found.verdicts))} in"
+            " the order of their turns"
+        )
+    print(
+        f"three adds to one tile, as emitted: {' and '.join(dict.fromkeys(emitted.verdicts))} in"
+        " the order of their turns"
+    )
     rows: list[tuple[str, str, Answer]] = []
     executions: dict[str, list[str]] = {}
     for label, lines in asked_of(chain).items():
-        instead = [("", ""), *next((pairs for name, pairs in WEAKER.items() if label.startswith(name)), [])]
+        instead = [
+            ("", ""),
+            *next((pairs for name, pairs in WEAKER.items() if label.startswith(name)), []),
+        ]
         for old, new in instead if ".read" not in label else instead[:1]:
             answer = ask(made, wrong, Change(lines, old, new), describe)
             rows.append((label, new.strip(".") or "nothing", answer))
             if answer.execution:
-                executions.setdefault(answer.execution, []).append(f"    {label}, {new.strip('.') or 'nothing'} instead")
-    rows.append(("the proxy fence that completion brings", "nothing", ask(made, wrong, rules=Rules(completes_with_fence=False))))
+                executions.setdefault(answer.execution, []).append(
+                    f"    {label}, {new.strip('.') or 'nothing'} instead"
+                )
+    rows.append(
+        (
+            "the proxy fence that completion brings",
+            "nothing",
+            ask(made, wrong, rules=Rules(completes_with_fence=False)),
+        )
+    )
     if arguments.executions:
         for execution, steps in executions.items():
             print("\n".join([f"  {execution}, with", *steps]))

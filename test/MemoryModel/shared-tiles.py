@@ -99,7 +99,9 @@ def kinds_of(block: Block) -> dict[str, tuple[int, ...]]:
                 leaves.add(step.line)
         for step in own:
             written = block.stored(step) or written
-            if label := label_of(block, step, "dV, dK" if step.line in leaves else written, arrives_at):
+            if label := label_of(
+                block, step, "dV, dK" if step.line in leaves else written, arrives_at
+            ):
                 kinds.setdefault(f"{role(step)}: {label}", set()).add(step.line)
     return {kind: tuple(sorted(lines)) for kind, lines in kinds.items()}
 
@@ -135,8 +137,16 @@ def show(found: dict[str, list[str]]) -> str:
 def by_readers(kinds: dict[str, tuple[int, ...]], channels: dict[str, str]) -> Change:
     """The fences of the writers of these tiles left out; a role that waits for a full slot fences
     instead."""
-    writers = [line for channel in channels for line in kinds[f"consumer: {FENCE.rstrip(';')} behind {channel}"]]
-    waits = [line for channel, reader in channels.items() for line in kinds[f"{reader}: wait for {channel} full"]]
+    writers = [
+        line
+        for channel in channels
+        for line in kinds[f"consumer: {FENCE.rstrip(';')} behind {channel}"]
+    ]
+    waits = [
+        line
+        for channel, reader in channels.items()
+        for line in kinds[f"{reader}: wait for {channel} full"]
+    ]
     return Change(tuple(writers), behind=tuple(waits), added=FENCE)
 
 
@@ -144,18 +154,25 @@ def first_rows(block: Block) -> tuple[int, ...]:
     """Where each warpgroup loads the delta row of an item's first step: its prologue."""
     first: dict[int, int] = {}
     for _, step in block.steps:
-        if step.name.startswith("ld") and not {"do row", "q_do other row"}.isdisjoint(block.touched(step)):
+        if step.name.startswith("ld") and not {"do row", "q_do other row"}.isdisjoint(
+            block.touched(step)
+        ):
             first.setdefault(step.thread, step.line)
     return tuple(first.values())
 
 
 def main() -> int:
     ptx = Path(sys.argv[1])
-    block = Block(trace(ptx, WALKS), channels_of(ptx.with_suffix(".mlir").read_text(encoding="utf-8")))
+    block = Block(
+        trace(ptx, WALKS), channels_of(ptx.with_suffix(".mlir").read_text(encoding="utf-8"))
+    )
     kinds, program = kinds_of(block), block.build()
     reads = {place.address: len(program.expected(place.address)) for place in block.names.values()}
     emitted = block.goes_wrong()
-    print(f"{len(reads)} bytes of {len(block.channels)} channels, {sum(reads.values())} reads; as emitted, wrong: {show(emitted)}")
+    print(
+        f"{len(reads)} bytes of {len(block.channels)} channels, {sum(reads.values())} reads; as"
+        f" emitted, wrong: {show(emitted)}"
+    )
     if "--emitted" in sys.argv:
         return any(emitted.values())
     if "--steps" in sys.argv:
@@ -174,8 +191,14 @@ def main() -> int:
     print("fenced by the reader, not by the writer")
     readers = {"ds": "consumer", "dq": "reducer"}
     moved = by_readers(kinds, readers)
-    ways = {"ds": by_readers(kinds, {"ds": "consumer"}), "dq": by_readers(kinds, {"dq": "reducer"}), "ds and dq": moved,
-            "ds and dq, and once an item behind its first rows": replace(moved, behind=moved.behind + first_rows(block))}
+    ways = {
+        "ds": by_readers(kinds, {"ds": "consumer"}),
+        "dq": by_readers(kinds, {"dq": "reducer"}),
+        "ds and dq": moved,
+        "ds and dq, and once an item behind its first rows": replace(
+            moved, behind=moved.behind + first_rows(block)
+        ),
+    }
     for what, change in ways.items():
         print(f"  {what:<52}{show(block.goes_wrong(change))}")
     return any(emitted.values())

@@ -51,21 +51,37 @@ def is_found(text: str, manifest: dict) -> bool:
 
 def wrongs(ptx: Path, channels: list[Channel]) -> set[tuple[str, str]]:
     """What may be read wrong, by either reading of fences, and with which items."""
-    return {(str(walks), name) for walks in WALKS for names in Block(trace(ptx, walks), channels).goes_wrong().values() for name in names}
+    return {
+        (str(walks), name)
+        for walks in WALKS
+        for names in Block(trace(ptx, walks), channels).goes_wrong().values()
+        for name in names
+    }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ptx", type=Path)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="spoil one place of so many")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="spoil one place of so many"
+    )
     arguments = parser.parse_args()
     manifest = arguments.ptx.with_suffix(".json").read_text(encoding="utf-8")
     channels = channels_of(arguments.ptx.with_suffix(".mlir").read_text(encoding="utf-8"))
-    cases = list(enumerate(ptx_order.spoils(arguments.ptx.read_text(encoding="utf-8"))))[::arguments.every]
-    passed = [(i, what, text) for i, (what, text) in cases if not is_found(text, json.loads(manifest))]
+    cases = list(enumerate(ptx_order.spoils(arguments.ptx.read_text(encoding="utf-8"))))[
+        :: arguments.every
+    ]
+    passed = [
+        (i, what, text) for i, (what, text) in cases if not is_found(text, json.loads(manifest))
+    ]
     harmful = 0
     emitted = wrongs(arguments.ptx, channels)
-    print("as emitted, wrong: " + "; ".join(f"{what} of items of {walks}" for walks, what in sorted(emitted)))
+    print(
+        "as emitted, wrong: "
+        + "; ".join(f"{what} of items of {walks}" for walks, what in sorted(emitted))
+    )
     with tempfile.TemporaryDirectory() as folder:
         ptx = Path(folder) / "spoilt.ptx"
         ptx.with_suffix(".json").write_text(manifest, encoding="utf-8")
@@ -73,9 +89,14 @@ def main() -> int:
             ptx.write_text(text, encoding="utf-8")
             wrong = sorted({name for _, name in wrongs(ptx, channels) - emitted})
             harmful += bool(wrong)
-            print(f"passed by the machine: {i}: {what}: " + (f"goes wrong with {', '.join(wrong)}" if wrong else "harmless by the axioms"))
-    print(f"{len(cases)} texts spoilt, {len(cases) - len(passed)} found, {len(passed) - harmful} harmless by the axioms, "
-          f"{harmful} neither")
+            print(
+                f"passed by the machine: {i}: {what}: "
+                + (f"goes wrong with {', '.join(wrong)}" if wrong else "harmless by the axioms")
+            )
+    print(
+        f"{len(cases)} texts spoilt, {len(cases) - len(passed)} found, {len(passed) - harmful}"
+        f" harmless by the axioms, {harmful} neither"
+    )
     return harmful > 0
 
 

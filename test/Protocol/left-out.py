@@ -24,8 +24,10 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-OPS = re.compile(r"^\s*(dash\.(mbarrier_\w+|store_fragment|copy_in|copy_out|write_indices|sync_warpgroup|bulk_add|bulk_store|acquire_turn|release_turn"
-                 r"|take_tensor_core|give_tensor_core)|nvvm\.(fence|cp)[.\w]*) ?")
+OPS = re.compile(
+    r"^\s*(dash\.(mbarrier_\w+|store_fragment|copy_in|copy_out|write_indices|sync_warpgroup|bulk_add|bulk_store|acquire_turn|release_turn"
+    r"|take_tensor_core|give_tensor_core)|nvvm\.(fence|cp)[.\w]*) ?"
+)
 PRODUCTS = re.compile(r"^\s*(%\w+)(?::\d+)? = dash\.wgmma_wait ([^:]*?) (?:factors|pending)")
 BORROWED = re.compile(r"\s*dash\.mbarrier_wait %(\w+) empty\[(%\w+)\].* borrows")
 
@@ -36,9 +38,20 @@ args = parser.parse_args()
 
 
 def is_refused(lines):
-    command = [args.dash_opt, "-", "--dash-verify-waits", "--dash-verify-protocol", "-o", "/dev/null"]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
-    if done.returncode and not re.search(r"error: (?!'|use of|expected|custom op|redefinition|operation )", done.stderr):
+    command = [
+        args.dash_opt,
+        "-",
+        "--dash-verify-waits",
+        "--dash-verify-protocol",
+        "-o",
+        "/dev/null",
+    ]
+    done = subprocess.run(
+        command, input="\n".join(lines), capture_output=True, text=True, check=False
+    )
+    if done.returncode and not re.search(
+        r"error: (?!'|use of|expected|custom op|redefinition|operation )", done.stderr
+    ):
         sys.exit(f"expected an error of a pass, found: {done.stderr}")
     return done.returncode != 0
 
@@ -46,15 +59,23 @@ def is_refused(lines):
 def without(lines, place):
     """Without an op: a use of products that were waited for uses them in flight."""
     found = PRODUCTS.match(lines[place])
-    before, behind = lines[:place], lines[place + 1:]
+    before, behind = lines[:place], lines[place + 1 :]
     if not found:
         return before + behind
     inputs = [one.strip() for one in found[2].split(",")]
     indent = len(lines[place]) - len(lines[place].lstrip())
     end = next(i for i, line in enumerate(behind) if len(line) - len(line.lstrip()) < indent)
-    names = {found[1]: inputs[0]} if len(inputs) == 1 else {f"{found[1]}#{i}": one for i, one in enumerate(inputs)}
+    names = (
+        {found[1]: inputs[0]}
+        if len(inputs) == 1
+        else {f"{found[1]}#{i}": one for i, one in enumerate(inputs)}
+    )
     pattern = re.compile("|".join(re.escape(name) + r"(?![\w#])" for name in names))
-    return before + [pattern.sub(lambda one: names[one[0]], line) for line in behind[:end]] + behind[end:]
+    return (
+        before
+        + [pattern.sub(lambda one: names[one[0]], line) for line in behind[:end]]
+        + behind[end:]
+    )
 
 
 for kernel in args.kernels:
@@ -70,5 +91,11 @@ for kernel in args.kernels:
         found = BORROWED.match(line)
         if not found or borrowed[found.groups()] < 2:
             sys.exit(f"{kernel.stem}: no proof misses {line.strip()}")
-    print(f"{kernel.stem}: {len(places)} ops, each of which is missed"
-          + (f", but for {len(accepted)} waits for slots that are borrowed once more" if accepted else ""))
+    print(
+        f"{kernel.stem}: {len(places)} ops, each of which is missed"
+        + (
+            f", but for {len(accepted)} waits for slots that are borrowed once more"
+            if accepted
+            else ""
+        )
+    )

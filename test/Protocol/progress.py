@@ -44,13 +44,30 @@ def schedules_of(tool, powers, rng):
     kind, options = asked.kind, asked.options(maker.parts)
     if rng.random() < 0.2:
         file, kind = tool.path("order.json"), "file"
-        tool.write_json(file, document(*(
-            schedule_json(problem, random_order(problem, rng.choice([1, 2, 3, 8, 40]), rng), Numbers(0, 0, 1, False),
-                          Setting(op=f"p{index}", cost=rng.choice(COSTS), head_dim=64, head_dim_v=64))
-            for index, problem in enumerate(problems))))
+        tool.write_json(
+            file,
+            document(
+                *(
+                    schedule_json(
+                        problem,
+                        random_order(problem, rng.choice([1, 2, 3, 8, 40]), rng),
+                        Numbers(0, 0, 1, False),
+                        Setting(op=f"p{index}", cost=rng.choice(COSTS), head_dim=64, head_dim_v=64),
+                    )
+                    for index, problem in enumerate(problems)
+                )
+            ),
+        )
         options = f"--dash-apply-schedule=kind=file path={file}"
-    done = tool.run(str(source), f"--dash-tile=q={maker.tiles[0]} kv={maker.tiles[1]}", options, "--dash-verify-schedule",
-                    f"--dash-report-schedule=format=json output={report}", "-o", "/dev/null")
+    done = tool.run(
+        str(source),
+        f"--dash-tile=q={maker.tiles[0]} kv={maker.tiles[1]}",
+        options,
+        "--dash-verify-schedule",
+        f"--dash-report-schedule=format=json output={report}",
+        "-o",
+        "/dev/null",
+    )
     if done.code != 0:
         raise SystemExit("\n".join(done.told(f"exit code {done.code}")))
     return kind, read(report)["schedules"]
@@ -62,17 +79,28 @@ tried = with_parts = hang = fewer = hang_fewer = hang_unordered = 0
 while tried < args.schedules:
     kind, schedules = schedules_of(tool, powers, rng)
     kinds.add(kind)
-    for schedule in schedules[:args.schedules - tried]:
+    for schedule in schedules[: args.schedules - tried]:
         tried += 1
         with_parts += schedule["parts"] > 1
-        warps, ahead, pieces, needed = rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 4), schedule["minWorkers"]
+        warps, ahead, pieces, needed = (
+            rng.randint(1, 4),
+            rng.randint(1, 5),
+            rng.randint(1, 4),
+            schedule["minWorkers"],
+        )
         if not finishes(schedule, pieces, needed, warps, ahead, rng):
             hang += 1
-            print(f"{schedule['op']} of kind {kind} hangs with {needed} workers, {warps} warps, {ahead} slots, {pieces} pieces")
+            print(
+                f"{schedule['op']} of kind {kind} hangs with {needed} workers, {warps} warps,"
+                f" {ahead} slots, {pieces} pieces"
+            )
         if needed > 1:
             fewer += 1
             hang_fewer += not finishes(schedule, pieces, needed - 1, warps, ahead, rng)
         hang_unordered += not finishes(schedule, pieces, needed, warps, ahead, rng, tickets=False)
-print(f"{tried} schedules ({', '.join(sorted(kinds))}), {with_parts} of several parts: {hang} hang with as many workers as they need, "
-      f"{hang_fewer} of {fewer} with one fewer, {hang_unordered} that start in another order")
+print(
+    f"{tried} schedules ({', '.join(sorted(kinds))}), {with_parts} of several parts: {hang} hang"
+    f" with as many workers as they need, {hang_fewer} of {fewer} with one fewer, {hang_unordered}"
+    " that start in another order"
+)
 sys.exit(hang > 0)

@@ -56,10 +56,15 @@ import spin  # noqa: E402
 
 # Kind, mask, how many workers, and of what.
 SQUARE = "sizes=q:384,kv:384,heads:2"
-ORDERS = [("ascending", "causal", 3, SQUARE, ""), ("descending", "causal", 3, SQUARE, ""), ("shift", "full", 3, SQUARE, ""),
-          ("symmetric-shift", "causal", 3, SQUARE, ""), ("synthesized", "causal", 3, SQUARE, ""),
-          ("shift", "full", 3, "parts=2 sizes=q:128,kv:256,heads:2,kv-heads:1", ", 2 parts"),
-          ("symmetric-shift", "causal", 3, "sizes=q:256+64+384,kv:256+128+384,heads:1", ", 3 sequences")]
+ORDERS = [
+    ("ascending", "causal", 3, SQUARE, ""),
+    ("descending", "causal", 3, SQUARE, ""),
+    ("shift", "full", 3, SQUARE, ""),
+    ("symmetric-shift", "causal", 3, SQUARE, ""),
+    ("synthesized", "causal", 3, SQUARE, ""),
+    ("shift", "full", 3, "parts=2 sizes=q:128,kv:256,heads:2,kv-heads:1", ", 2 parts"),
+    ("symmetric-shift", "causal", 3, "sizes=q:256+64+384,kv:256+128+384,heads:1", ", 3 sequences"),
+]
 PIECES = 4  # of an item's sums
 CHECKERS = ["check-resources", "verify-waits", "verify-protocol"]
 
@@ -74,11 +79,21 @@ def worker(args, scratch):
     rows = [("kernel", "list", "states", "found")]
     for kernel in spin.PARTS + spin.APART + spin.LISTS + spin.PLAIN:
         model = spin.emit(spin.kernel_ir(args.examples, kernel, scratch), scratch / "worker")
-        more = f" and {PIECES} pieces" if kernel.parts > 1 else ", 2 sequences" if kernel.is_list else ""
-        lists = [("3 items of 4 steps" + more, ("ITEMS=3", "STEPS=4", *["SEQUENCES=2"] * kernel.is_list))]
+        more = (
+            f" and {PIECES} pieces"
+            if kernel.parts > 1
+            else ", 2 sequences"
+            if kernel.is_list
+            else ""
+        )
+        lists = [
+            ("3 items of 4 steps" + more, ("ITEMS=3", "STEPS=4", *["SEQUENCES=2"] * kernel.is_list))
+        ]
         if kernel == spin.PLAIN[-1]:
-            lists += [("all lists of 2 items, up to 2 steps", ("ITEMS=2", "STEPS=2", "ANY")),
-                      ("1 item of 4 steps, copies at any time", ("ITEMS=1", "STEPS=4", "LANDING"))]
+            lists += [
+                ("all lists of 2 items, up to 2 steps", ("ITEMS=2", "STEPS=2", "ANY")),
+                ("1 item of 4 steps, copies at any time", ("ITEMS=1", "STEPS=4", "LANDING")),
+            ]
         for name, defines in lists:
             verdict = spin.check(model, *defines)
             rows.append((str(kernel), name, str(verdict.states), verdict.error or "nothing"))
@@ -86,9 +101,18 @@ def worker(args, scratch):
     text = model.read_text(encoding="utf-8")
     ahead = int(re.search(r"#define AHEAD (\d+)", text)[1])
     for slots in (ahead - 1, 2 * ahead):
-        model.write_text(text.replace(f"#define AHEAD {ahead}\n", f"#define AHEAD {slots}\n"), encoding="utf-8")
+        model.write_text(
+            text.replace(f"#define AHEAD {ahead}\n", f"#define AHEAD {slots}\n"), encoding="utf-8"
+        )
         verdict = spin.check(model, "ITEMS=2", "STEPS=4")
-        rows.append((str(kernel), f"2 items of 4 steps, reduced worker of D = {slots}", str(verdict.states), verdict.error))
+        rows.append(
+            (
+                str(kernel),
+                f"2 items of 4 steps, reduced worker of D = {slots}",
+                str(verdict.states),
+                verdict.error,
+            )
+        )
     table(rows)
 
 
@@ -96,32 +120,58 @@ def workers(args, scratch):
     model = spin.emit(spin.kernel_ir(args.examples, spin.PLAIN[1], scratch), scratch / "grid")
     rows = [("order", "workers", "index", "resident", "states", "found")]
     for kind, mask, count, options, of in ORDERS:
-        report = spin.run("dash-opt", args.examples / f"bwd-{mask}.mlir", "--dash-tile",
-                          f"--dash-apply-schedule=kind={kind} workers={count} {options}",
-                          "--dash-report-schedule=format=json", "-o", "/dev/null").stdout
-        schedule, = json.loads(report)["schedules"]
+        report = spin.run(
+            "dash-opt",
+            args.examples / f"bwd-{mask}.mlir",
+            "--dash-tile",
+            f"--dash-apply-schedule=kind={kind} workers={count} {options}",
+            "--dash-report-schedule=format=json",
+            "-o",
+            "/dev/null",
+        ).stdout
+        (schedule,) = json.loads(report)["schedules"]
         needed = schedule["minWorkers"]
         tries = [("ticket", resident) for resident in (needed, needed - 1) if resident]
         # Blocks of their own index may start in any order, which matters where not all are
         # resident.
         tries += [("own", resident) for resident in (needed, count) if needed < count]
         for index, resident in tries:
-            (model.parent / "order.pml").write_text(reduced.order_to_promela(schedule, PIECES, resident), encoding="utf-8")
+            (model.parent / "order.pml").write_text(
+                reduced.order_to_promela(schedule, PIECES, resident), encoding="utf-8"
+            )
             verdict = spin.check(model, "GRID", *["OWN_INDEX"] * (index == "own"))
-            rows.append((f"{kind}, {mask}{of}", str(count), index, str(resident), str(verdict.states), verdict.error or "nothing"))
+            rows.append(
+                (
+                    f"{kind}, {mask}{of}",
+                    str(count),
+                    index,
+                    str(resident),
+                    str(verdict.states),
+                    verdict.error or "nothing",
+                )
+            )
     table(rows)
 
 
 def found_by(path, checker):
     result = spin.run("dash-opt", path, f"--dash-{checker}", "-o", "/dev/null", check=False)
-    return "found" if result.returncode == 1 and "error: " in result.stderr else "-" if result.returncode == 0 else "crash"
+    return (
+        "found"
+        if result.returncode == 1 and "error: " in result.stderr
+        else "-"
+        if result.returncode == 0
+        else "crash"
+    )
 
 
 def found_in(ir, edit, folder, checkers, *defines):
     """The table's words for an edit: of those that check it, and of the model."""
     model = spin.emit(edit(ir), folder)
     verdict = spin.check(model, "ITEMS=2", "STEPS=4", *defines)
-    return [*(found_by(folder / "kernel.mlir", checker) for checker in checkers), verdict.error or "nothing"]
+    return [
+        *(found_by(folder / "kernel.mlir", checker) for checker in checkers),
+        verdict.error or "nothing",
+    ]
 
 
 def seeded(args, scratch):
@@ -131,16 +181,34 @@ def seeded(args, scratch):
     for number, (name, edit) in enumerate([("none", lambda text: text), *faults.FAULTS.items()]):
         planned = scratch / f"{number}.mlir"
         planned.write_text(faults.PLAN_FAULTS.get(name, lambda text: text)(plan), encoding="utf-8")
-        rows.append((name, found_by(planned, CHECKERS[0]), *found_in(ir, edit, scratch / str(number), CHECKERS[1:])))
+        rows.append(
+            (
+                name,
+                found_by(planned, CHECKERS[0]),
+                *found_in(ir, edit, scratch / str(number), CHECKERS[1:]),
+            )
+        )
     table(rows)
 
 
 def more_seeded(args, scratch):
     rows = [("fault", *CHECKERS[1:], "model")]
-    for kernel, what, edits, defines in [(spin.PARTS[0], "2 parts", faults.PART_FAULTS, ()), (spin.LISTS[0], "list", faults.LIST_FAULTS, ("SEQUENCES=2",))]:
+    for kernel, what, edits, defines in [
+        (spin.PARTS[0], "2 parts", faults.PART_FAULTS, ()),
+        (spin.LISTS[0], "list", faults.LIST_FAULTS, ("SEQUENCES=2",)),
+    ]:
         ir = spin.kernel_ir(args.examples, kernel, scratch)
-        for number, (name, edit) in enumerate([(f"none, {what}", lambda text: text), *edits.items()]):
-            rows.append((name, *found_in(ir, edit, scratch / f"{kernel.parts}-{number}", CHECKERS[1:], *defines)))
+        for number, (name, edit) in enumerate(
+            [(f"none, {what}", lambda text: text), *edits.items()]
+        ):
+            rows.append(
+                (
+                    name,
+                    *found_in(
+                        ir, edit, scratch / f"{kernel.parts}-{number}", CHECKERS[1:], *defines
+                    ),
+                )
+            )
     table(rows)
 
 
@@ -150,7 +218,12 @@ def main():
     parser.add_argument("--examples", type=Path, required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        commands = {"worker": worker, "workers": workers, "faults": seeded, "more-faults": more_seeded}
+        commands = {
+            "worker": worker,
+            "workers": workers,
+            "faults": seeded,
+            "more-faults": more_seeded,
+        }
         commands[args.what](args, Path(scratch))
 
 

@@ -34,8 +34,10 @@ def cancelling_inputs(folder: Path, heads: int) -> Path:
     """
     folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(7)
-    arrays = {name: rng.standard_normal((1, 1 if name in "kv" else heads, ROWS, WIDTH))
-              for name in ("q", "k", "v", "do")}
+    arrays = {
+        name: rng.standard_normal((1, 1 if name in "kv" else heads, ROWS, WIDTH))
+        for name in ("q", "k", "v", "do")
+    }
 
     def tile(name: str, number: int) -> np.ndarray:
         return arrays[name][:, :, number * TILE : (number + 1) * TILE]
@@ -67,11 +69,17 @@ def kind_differences(tools: Tools, mask: Mask) -> list[str]:
     equal."""
     problem = Problem((Sequence(ROWS, ROWS),), TILE, TILE, mask)
     inputs = cancelling_inputs(tools.scratch / f"inputs-{mask.causal}", 1)
-    runs = {kind: tools.execute(Case(Request(problem, kind, 5), takes_delta=True),
-                                f"kind-{mask.causal}-{kind}", inputs)
-            for kind in KINDS}
-    differences = [f"{a} and {b}: orders equal: {one_order(x, y)}, bits equal: {equal(x, y)}"
-                   for (a, x), (b, y) in combinations(runs.items(), 2) if one_order(x, y) != equal(x, y)]
+    runs = {
+        kind: tools.execute(
+            Case(Request(problem, kind, 5), takes_delta=True), f"kind-{mask.causal}-{kind}", inputs
+        )
+        for kind in KINDS
+    }
+    differences = [
+        f"{a} and {b}: orders equal: {one_order(x, y)}, bits equal: {equal(x, y)}"
+        for (a, x), (b, y) in combinations(runs.items(), 2)
+        if one_order(x, y) != equal(x, y)
+    ]
     if all(equal(runs["ascending"], ran) for ran in runs.values()):
         differences.append("all kinds give the same bits")
     return differences
@@ -84,7 +92,9 @@ def worker_differences(tools: Tools, kind: str, level: str) -> list[str]:
     runs = []
     for workers in (4, 40):
         request = Request(problem, kind, workers, level=level, for_workers=4)
-        runs.append(tools.execute(Case(request, takes_delta=True), f"{level}-{kind}-{workers}", inputs))
+        runs.append(
+            tools.execute(Case(request, takes_delta=True), f"{level}-{kind}-{workers}", inputs)
+        )
     same = all(equal(runs[0], ran) for ran in runs[1:])
     if level == "machine":
         return [] if same else [f"{kind}: bits depend on the workers at level machine"]

@@ -38,12 +38,20 @@ class Apart:
         request = self.case.request
         tile, apply = request.options()
         rest = apply.removeprefix("--dash-apply-schedule=")
-        return [f"{tile} split=dq", f"--dash-apply-schedule=function=attention_bwd {rest}",
-                f"--dash-apply-schedule=function=attention_bwd#1 kind={self.kind} form={self.form} level={self.level}"
-                f" workers={self.workers} sizes={request.sizes()}"]
+        return [
+            f"{tile} split=dq",
+            f"--dash-apply-schedule=function=attention_bwd {rest}",
+            (
+                f"--dash-apply-schedule=function=attention_bwd#1 kind={self.kind} form={self.form}"
+                f" level={self.level} workers={self.workers} sizes={request.sizes()}"
+            ),
+        ]
 
     def title(self) -> str:
-        return f"{self.case.title()}; dQ by {self.kind}, {self.form}, level {self.level}, {self.workers} workers"
+        return (
+            f"{self.case.title()}; dQ by {self.kind}, {self.form}, level {self.level},"
+            f" {self.workers} workers"
+        )
 
 
 def cases() -> list[Apart]:
@@ -64,28 +72,71 @@ def cases() -> list[Apart]:
         Problem((Sequence(120, 90),), 16, 32, Mask(blocks=gaps), 2, 1, 1),
         Problem((Sequence(90, 110),), 16, 32, Mask(union=Union(40, (-1, 0))), 2, 1, 1),
         # Gaps in walks.
-        Problem((Sequence(150, 190),), 16, 16, Mask(causal=True, union=Union(20, (25, -1))), 2, 1, 1),
-        Problem((Sequence(60, 130),), 16, 32, Mask(window=(50, 30), blocks=Blocks(32, 64, ("11", "01", "10")),
-                                                   union=Union(33, (7, 5))), 2, 1, 1),
+        Problem(
+            (Sequence(150, 190),), 16, 16, Mask(causal=True, union=Union(20, (25, -1))), 2, 1, 1
+        ),
+        Problem(
+            (Sequence(60, 130),),
+            16,
+            32,
+            Mask(
+                window=(50, 30), blocks=Blocks(32, 64, ("11", "01", "10")), union=Union(33, (7, 5))
+            ),
+            2,
+            1,
+            1,
+        ),
         Problem((Sequence(1, 1),), 16, 16, FULL, 1, 1, 1),
     ]
     found = []
     for number, problem in enumerate(problems):
         is_list = len(set(problem.sequences)) > 1
         batch = len(problem.sequences) if len(problem.sequences) > 1 and not is_list else None
-        kind = ("ascending", "shift", "synthesized")[number % 3] if problem.parts == 1 else "ascending"
+        kind = (
+            ("ascending", "shift", "synthesized")[number % 3] if problem.parts == 1 else "ascending"
+        )
         for kind_of_q in KINDS_OF_Q:
-            found.append(Apart(Case(Request(problem, kind, workers=2 + number % 4, batch=batch), is_list=is_list,
-                                    takes_delta=number % 2 == 1, half="f16" if number % 4 == 3 else "bf16", seed=number),
-                               kind_of_q, form="table" if number % 5 == 2 else "formulas", workers=1 + number % 6,
-                               level=("run", "batch", "machine")[number % 3]))
+            found.append(
+                Apart(
+                    Case(
+                        Request(problem, kind, workers=2 + number % 4, batch=batch),
+                        is_list=is_list,
+                        takes_delta=number % 2 == 1,
+                        half="f16" if number % 4 == 3 else "bf16",
+                        seed=number,
+                    ),
+                    kind_of_q,
+                    form="table" if number % 5 == 2 else "formulas",
+                    workers=1 + number % 6,
+                    level=("run", "batch", "machine")[number % 3],
+                )
+            )
     plain = Problem((Sequence(77, 50),), 16, 32, CAUSAL, 4, 2, 1)
     wide = Problem((Sequence(200, 260),), 64, 128, CAUSAL, 2, 1, 1)
-    for softcap, has_sink, half in ((50.0, False, "bf16"), (0.3, True, "f16"), (None, True, "bf16")):
-        found.append(Apart(Case(Request(plain, "ascending", 3), softcap=softcap, has_sink=has_sink, half=half), "longest-first"))
+    for softcap, has_sink, half in (
+        (50.0, False, "bf16"),
+        (0.3, True, "f16"),
+        (None, True, "bf16"),
+    ):
+        found.append(
+            Apart(
+                Case(Request(plain, "ascending", 3), softcap=softcap, has_sink=has_sink, half=half),
+                "longest-first",
+            )
+        )
     for head_dim, head_dim_v in ((128, 128), (96, 96), (192, 128), (256, 256)):
-        found.append(Apart(Case(Request(wide, "shift", 4), head_dim=head_dim, head_dim_v=head_dim_v, seed=head_dim),
-                           "longest-first", workers=5))
+        found.append(
+            Apart(
+                Case(
+                    Request(wide, "shift", 4),
+                    head_dim=head_dim,
+                    head_dim_v=head_dim_v,
+                    seed=head_dim,
+                ),
+                "longest-first",
+                workers=5,
+            )
+        )
     return found
 
 
@@ -99,18 +150,40 @@ def bits_of_model(one: Apart, ran: Ran, second: dict) -> list[str]:
     found = recompute(case.problem, ran.schedule, ran.arrays, half, is_list)
     _, part_chains = slots_of(ran.schedule)
     for name, factor in (("dk", ran.arrays.scale), ("dv", np.float32(1))):
-        expected = sum_up(case.problem, part_chains, getattr(found, name), ran.files[name], True, is_list, factor, half)
+        expected = sum_up(
+            case.problem,
+            part_chains,
+            getattr(found, name),
+            ran.files[name],
+            True,
+            is_list,
+            factor,
+            half,
+        )
         if not same_bits(encode(expected, half), ran.files[name]):
             differences.append(f"{name}: differs from the model")
-    if case.has_sink and not same_bits(sink_gradients(case.problem, ran.arrays, is_list), ran.files["dsink"]):
+    if case.has_sink and not same_bits(
+        sink_gradients(case.problem, ran.arrays, is_list), ran.files["dsink"]
+    ):
         differences.append("dsink: differs from the model")
     return differences
 
 
 def facts(second: dict) -> list[str]:
     """Nothing is summed across items, so nothing waits and no worker can change a bit."""
-    expected = {"own": "q", "keeps": "machine", "minWorkers": 1, "dynamicIssue": True, "chains": [], "partChains": []}
-    return [f"{key} is {second.get(key)}, expected {value}" for key, value in expected.items() if second.get(key) != value]
+    expected = {
+        "own": "q",
+        "keeps": "machine",
+        "minWorkers": 1,
+        "dynamicIssue": True,
+        "chains": [],
+        "partChains": [],
+    }
+    return [
+        f"{key} is {second.get(key)}, expected {value}"
+        for key, value in expected.items()
+        if second.get(key) != value
+    ]
 
 
 def same_on_any_workers(tools: Tools) -> list[str]:
@@ -119,9 +192,16 @@ def same_on_any_workers(tools: Tools) -> list[str]:
     case = Case(Request(problem, "shift", 4), is_list=True)
     seen: dict[bytes, str] = {}
     for number, (kind, level, form, workers) in enumerate(
-            (kind, level, form, workers) for kind in (*KINDS_OF_Q, "auto") for level, form, workers in
-            (("run", "formulas", 1), ("run", "table", 5), ("machine", "formulas", 7), ("machine", "table", 40))
-            if kind != "auto" or level == "run"):
+        (kind, level, form, workers)
+        for kind in (*KINDS_OF_Q, "auto")
+        for level, form, workers in (
+            ("run", "formulas", 1),
+            ("run", "table", 5),
+            ("machine", "formulas", 7),
+            ("machine", "table", 40),
+        )
+        if kind != "auto" or level == "run"
+    ):
         one = Apart(case, kind, form, level, workers)
         ran, second = tools.execute_apart(case, f"same-{number}", one.options())
         seen.setdefault(ran.files["dq"].tobytes(), one.title())
@@ -131,14 +211,16 @@ def same_on_any_workers(tools: Tools) -> list[str]:
 
 
 def same_beside_others(tools: Tools) -> list[str]:
-    """dQ of a sequence alone is that of the sequence in a batch: the seed fills sequence 0 alike.
-    """
+    """dQ of a sequence alone is that of the sequence in a batch: the seed fills sequence 0
+    alike."""
     alone = Problem((Sequence(50, 70),), 16, 32, CAUSAL, 2, 1, 1)
     beside = Problem((Sequence(50, 70),) * 3, 16, 32, CAUSAL, 2, 1, 1)
     dq = []
     for number, problem in enumerate((alone, beside)):
         case = Case(Request(problem, "ascending", 3, batch=len(problem.sequences)), head_dim=64)
-        ran, _ = tools.execute_apart(case, f"beside-{number}", Apart(case, "longest-first").options())
+        ran, _ = tools.execute_apart(
+            case, f"beside-{number}", Apart(case, "longest-first").options()
+        )
         dq.append(ran.files["dq"][0])
     return [] if same_bits(dq[0], dq[1]) else ["dQ of sequence 0 has other bits beside others"]
 
@@ -152,7 +234,11 @@ def main() -> int:
             ran, second = tools.execute_apart(one.case, f"case-{number}", one.options())
         except RuntimeError as error:
             return [one.title(), str(error)]
-        found = [*facts(second), *bits_of_model(one, ran, second), *float64_differences(one.case, ran)]
+        found = [
+            *facts(second),
+            *bits_of_model(one, ran, second),
+            *float64_differences(one.case, ran),
+        ]
         return [one.title(), *found, ran.command] if found else []
 
     tally = Tally()

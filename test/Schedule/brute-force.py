@@ -22,12 +22,30 @@ from problem import Mask, Problem, Sequence  # noqa: E402
 from report import Numbers, Setting, document, order_of, schedule_json  # noqa: E402
 
 WORKERS = [1, 2, 3]  # all of them, up to the last
-COSTS = [Cost(1.0, 1.0), Cost(1.0, 2.0), Cost(2.0, 1.0), Cost(2.0, 1.0, 0.5, 2), Cost(1.0, 2.0, 0.0, 1, 3.0), Cost(2.0, 1.0, 0.5, 2, 1.5),
-         Cost(1.0, 2.0, 0.0, 1, 3.0, 0.5), Cost(2.0, 1.0, 0.5, 2, 1.5, 2.0), Cost(1.0, 1.0, 0.25, 1, 0.5, 1.0), Cost(1.0, 2.0, 0.0, 3, 2.0, 0.75)]
+COSTS = [
+    Cost(1.0, 1.0),
+    Cost(1.0, 2.0),
+    Cost(2.0, 1.0),
+    Cost(2.0, 1.0, 0.5, 2),
+    Cost(1.0, 2.0, 0.0, 1, 3.0),
+    Cost(2.0, 1.0, 0.5, 2, 1.5),
+    Cost(1.0, 2.0, 0.0, 1, 3.0, 0.5),
+    Cost(2.0, 1.0, 0.5, 2, 1.5, 2.0),
+    Cost(1.0, 1.0, 0.25, 1, 0.5, 1.0),
+    Cost(1.0, 2.0, 0.0, 3, 2.0, 0.75),
+]
 
 
 def tiles(q: int, kv: int, causal: bool, parts: int = 1, heads: int = 0) -> Problem:
-    return Problem((Sequence(q * TILE, kv * TILE),), TILE, TILE, Mask(causal=causal), heads=heads or parts, kv_heads=1, parts=parts)
+    return Problem(
+        (Sequence(q * TILE, kv * TILE),),
+        TILE,
+        TILE,
+        Mask(causal=causal),
+        heads=heads or parts,
+        kv_heads=1,
+        parts=parts,
+    )
 
 
 TINY = [
@@ -35,7 +53,11 @@ TINY = [
     *(square(2, 2, causal) for causal in (False, True)),
     *(tiles(q, kv, causal) for q, kv in ((2, 3), (3, 2)) for causal in (False, True)),
     *(tiles(q, kv, False, parts=2) for q, kv in ((1, 1), (2, 1), (1, 2))),
-    *(tiles(q, kv, causal, parts=2, heads=1) for q, kv in ((2, 1), (2, 2), (3, 1)) for causal in (False, True)),
+    *(
+        tiles(q, kv, causal, parts=2, heads=1)
+        for q, kv in ((2, 1), (2, 2), (3, 1))
+        for causal in (False, True)
+    ),
 ]
 
 
@@ -69,8 +91,9 @@ def residents_differences(problem: Problem) -> list[str]:
     for order in all_orders(problem, max(WORKERS)):
         graph = EventGraph.of(order)
         if complete_trace(graph) is not None and min_workers(graph) != min_workers_by_trial(graph):
-            return [f"minWorkers {min_workers(graph)}, by trial {min_workers_by_trial(graph)}: "
-                    f"{order}"]
+            return [
+                f"minWorkers {min_workers(graph)}, by trial {min_workers_by_trial(graph)}: {order}"
+            ]
     return []
 
 
@@ -84,10 +107,19 @@ def kind_differences(
         return lines
     n, found, best = problem.kv_tiles(0), answer.schedule["makespan"], least(problem)[workers, cost]
     simple = cost.latency == 0 and cost.buffers == 1
-    optimal = simple and problem.runs == 1 and problem.q_tiles(0) == n and (
-        (kind == "shift" and not problem.mask.causal and workers == n)
-        or (kind == "symmetric-shift" and problem.mask.causal and n % 2 == 0
-            and problem.heads * n == 2 * workers)
+    optimal = (
+        simple
+        and problem.runs == 1
+        and problem.q_tiles(0) == n
+        and (
+            (kind == "shift" and not problem.mask.causal and workers == n)
+            or (
+                kind == "symmetric-shift"
+                and problem.mask.causal
+                and n % 2 == 0
+                and problem.heads * n == 2 * workers
+            )
+        )
     )
     if found < best or (optimal and found != best):
         return answer.told([f"{kind}: {found}, the best of all orders takes {best}"])
@@ -100,9 +132,12 @@ def kind_differences(
 def random_differences(dash: DashOpt, seed: int) -> list[str]:
     """A random order from outside: dash-opt's numbers against the model's and the trial's."""
     rng = random.Random(seed)
-    heads, kv_heads, parts = rng.choice([(1, 1, 1), (2, 2, 1), (2, 1, 2), (4, 2, 2), (1, 1, 2), (2, 2, 3), (2, 1, 4)])
-    rows = tuple(Sequence(rng.randrange(1, 70), rng.randrange(1, 70))
-                 for _ in range(rng.choice([1, 2])))
+    heads, kv_heads, parts = rng.choice(
+        [(1, 1, 1), (2, 2, 1), (2, 1, 2), (4, 2, 2), (1, 1, 2), (2, 2, 3), (2, 1, 4)]
+    )
+    rows = tuple(
+        Sequence(rng.randrange(1, 70), rng.randrange(1, 70)) for _ in range(rng.choice([1, 2]))
+    )
     problem = Problem(rows, 16, 16, Mask(causal=rng.random() < 0.5), heads, kv_heads, parts)
     if not serves("file", problem):
         problem = replace(problem, parts=1)
@@ -126,8 +161,10 @@ def main() -> int:
         tally.check(bound_differences(problem))
         if problem.num_tasks() < 9:
             tally.check(residents_differences(problem))
-    tally.check_all((case for case in product(KINDS, TINY, WORKERS, COSTS[1::2]) if serves(*case[:2])),
-                    lambda case: kind_differences(dash, *case))
+    tally.check_all(
+        (case for case in product(KINDS, TINY, WORKERS, COSTS[1::2]) if serves(*case[:2])),
+        lambda case: kind_differences(dash, *case),
+    )
     tally.check_all(range(150), lambda seed: random_differences(dash, seed))
     return tally.exit_code()
 

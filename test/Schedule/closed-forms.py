@@ -63,10 +63,18 @@ CLAIMS = [
     Claim("ascending", True, lambda n: n, ramped),
     Claim("descending", True, lambda n: n, descended, m_step=2),
     Claim("shift", False, lambda n: n, lambda n, m, c, r: m * n * (c + r), tight=True),
-    Claim("symmetric-shift", True, lambda n: n, lambda n, m, c, r: m * (n + 1) * (c + r) / 2,
-          n_step=2, m_step=2, tight=True),
-    Claim("symmetric-shift", True, lambda n: (n + 1) // 2,
-          lambda n, m, c, r: m * (n + 1) * (c + r)),
+    Claim(
+        "symmetric-shift",
+        True,
+        lambda n: n,
+        lambda n, m, c, r: m * (n + 1) * (c + r) / 2,
+        n_step=2,
+        m_step=2,
+        tight=True,
+    ),
+    Claim(
+        "symmetric-shift", True, lambda n: (n + 1) // 2, lambda n, m, c, r: m * (n + 1) * (c + r)
+    ),
 ]
 
 
@@ -94,8 +102,13 @@ def differences(dash: DashOpt, case: tuple[Claim, int, int]) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__.splitlines()[0]), Tally()
-    cases = [(claim, n, m) for claim in CLAIMS for n in range(2, 17) for m in range(1, 9)
-             if claim.holds_for(n, m)]
+    cases = [
+        (claim, n, m)
+        for claim in CLAIMS
+        for n in range(2, 17)
+        for m in range(1, 9)
+        if claim.holds_for(n, m)
+    ]
     tally.check_all(cases, lambda case: differences(dash, case))
     return tally.exit_code()
 

@@ -78,14 +78,30 @@ def of_bound(found: dict) -> float:
 
 def replayed(problem: Problem, kind: str) -> str:
     """What the order takes when each task is run, of its bound; "-" if there are too many."""
-    mask = {"causal": "<causal>", "full": "<full>"}.get(problem.mask, f"<window = [{problem.mask.partition(':')[2].replace(',', ', ')}]>")
-    text = (ROOT / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8").replace("<causal>", mask)
+    mask = {"causal": "<causal>", "full": "<full>"}.get(
+        problem.mask, f"<window = [{problem.mask.partition(':')[2].replace(',', ', ')}]>"
+    )
+    text = (
+        (ROOT / "dialects/dash/examples/bwd-causal.mlir")
+        .read_text(encoding="utf-8")
+        .replace("<causal>", mask)
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "problem.mlir"
         path.write_text(text, encoding="utf-8")
-        said = run("dash-opt", str(path), "--dash-tile=q=64 kv=128", f"--dash-apply-schedule=kind={kind} parts=1 apart=none workers=132 sizes={problem.sizes}",
-                   "--dash-report-schedule=format=table max-steps=1 max-workers=1", "-o", "/dev/null")
-    makespan, bound = map(float, re.search(r"makespan +([\d.]+), lower bound ([\d.]+)", said).groups())
+        said = run(
+            "dash-opt",
+            str(path),
+            "--dash-tile=q=64 kv=128",
+            f"--dash-apply-schedule=kind={kind} parts=1 apart=none workers=132"
+            f" sizes={problem.sizes}",
+            "--dash-report-schedule=format=table max-steps=1 max-workers=1",
+            "-o",
+            "/dev/null",
+        )
+    makespan, bound = map(
+        float, re.search(r"makespan +([\d.]+), lower bound ([\d.]+)", said).groups()
+    )
     return f"{makespan / bound:.4f}"
 
 
@@ -99,10 +115,23 @@ def row(problem: Problem, replays: bool) -> tuple[list[str], str]:
         plan, work = f"{planned['work'] / 1e6:.1f}", max(work, planned["work"])
     tasks = choice["tasks"]
     exact = replayed(problem, choice["kind"]) if replays and tasks <= 1 << 26 else "-"
-    cells = [problem.mask, problem.rows, problem.heads, f"{tasks / 1e6:.1f} M", "a table" if choice["isTable"] else f"`{choice['kind']}`",
-             f"{choice['work'] / 1e6:.1f} M", f"{plan} M" if plan != "-" else plan, f"{of_bound(choice):.4f}", exact,
-             f"{problem.whole:.4f}" if problem.whole else "-"]
-    wrong = f"{problem.sizes}: work of {work} tasks, expected at most {MOST_WORK}" if work > MOST_WORK else ""
+    cells = [
+        problem.mask,
+        problem.rows,
+        problem.heads,
+        f"{tasks / 1e6:.1f} M",
+        "a table" if choice["isTable"] else f"`{choice['kind']}`",
+        f"{choice['work'] / 1e6:.1f} M",
+        f"{plan} M" if plan != "-" else plan,
+        f"{of_bound(choice):.4f}",
+        exact,
+        f"{problem.whole:.4f}" if problem.whole else "-",
+    ]
+    wrong = (
+        f"{problem.sizes}: work of {work} tasks, expected at most {MOST_WORK}"
+        if work > MOST_WORK
+        else ""
+    )
     return cells, wrong
 
 
@@ -119,7 +148,14 @@ def main() -> int:
         arguments.page.write_text(TABLE.sub(lambda _: table, text), encoding="utf-8")
     else:
         found = TABLE.search(text)
-        stated = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in found.group().splitlines()[2:]] if found else []
+        stated = (
+            [
+                [cell.strip() for cell in line.strip("|\n").split("|")]
+                for line in found.group().splitlines()[2:]
+            ]
+            if found
+            else []
+        )
         # replays are in the page alone
         for cells, page in zip(rows, stated):
             if cells[:8] + cells[9:] != page[:8] + page[9:]:

@@ -37,13 +37,22 @@ def problems() -> list[Problem]:
 def masked_problems() -> list[Problem]:
     """Windows and bitmaps, some with tiles that have no task."""
     rows = (Sequence(100, 250), Sequence(250, 100), Sequence(7, 160))
-    blocks = Blocks(32, 48, ("01101001", "10010110", "00000000", "11111111", "01010101", "00100100"))
+    blocks = Blocks(
+        32, 48, ("01101001", "10010110", "00000000", "11111111", "01010101", "00100100")
+    )
     return [
         Problem(rows, 16, 48, mask, 4, 2, 2)
-        for mask in (Mask(window=(30, 20)), Mask(True, (60, -1)), Mask(blocks=blocks),
-                     Mask(True, (200, 7), blocks), Mask(True, union=Union(5, (60, -1))), Mask(union=Union(50, (-1, 0))),
-                     # Not as dash writes them.
-                     Mask(True, union=Union(5, (60, 3))), Mask(False, (5, 1), union=Union(1, (72, 11))))
+        for mask in (
+            Mask(window=(30, 20)),
+            Mask(True, (60, -1)),
+            Mask(blocks=blocks),
+            Mask(True, (200, 7), blocks),
+            Mask(True, union=Union(5, (60, -1))),
+            Mask(union=Union(50, (-1, 0))),
+            # Not as dash writes them.
+            Mask(True, union=Union(5, (60, 3))),
+            Mask(False, (5, 1), union=Union(1, (72, 11))),
+        )
     ]
 
 
@@ -60,8 +69,13 @@ def round_trip(dash: DashOpt, case: tuple[str, Problem, int]) -> list[str]:
         return second.differences()
     before, after = {**first.schedule, "kind": "file"}, second.schedule
     before.pop("search", None)
-    return second.told([f"{key} differs from the report that was read"
-                        for key in before if before[key] != after.get(key)])
+    return second.told(
+        [
+            f"{key} differs from the report that was read"
+            for key in before
+            if before[key] != after.get(key)
+        ]
+    )
 
 
 def long_item(s: Json) -> Json:
@@ -117,8 +131,9 @@ NO_ORDERS: dict[str, Spoil] = {
     "a cycle over ends of items": lambda d, s: crossed_ends(s),
     "a task missing": lambda d, s: long_item(s)["visit"].pop(),
     "a task doubled": lambda d, s: long_item(s)["visit"].append(long_item(s)["visit"][0]),
-    "a task in another's place": lambda d, s: long_item(s)["visit"].__setitem__(
-        0, long_item(s)["visit"][1]),
+    "a task in another's place": (
+        lambda d, s: long_item(s)["visit"].__setitem__(0, long_item(s)["visit"][1])
+    ),
     "a task of another part": lambda d, s: long_item(s)["visit"][0].__setitem__(0, 3),
     "a task with another part's item": lambda d, s: moved_task(s),
     "a task the mask hides": lambda d, s: hidden_task(s),
@@ -129,8 +144,9 @@ NO_ORDERS: dict[str, Spoil] = {
     "no items": lambda d, s: s["items"].clear(),
     "a turn missing": lambda d, s: long_chain(s)["order"].pop(),
     "a turn doubled": lambda d, s: long_chain(s)["order"].append(long_chain(s)["order"][0]),
-    "a turn taken twice": lambda d, s: long_chain(s)["order"].__setitem__(
-        0, long_chain(s)["order"][1]),
+    "a turn taken twice": (
+        lambda d, s: long_chain(s)["order"].__setitem__(0, long_chain(s)["order"][1])
+    ),
     "a turn of another part": lambda d, s: long_chain(s)["order"][0].__setitem__(1, 1),
     "a chain missing": lambda d, s: s["chains"].remove(long_chain(s)),
     "a chain twice": lambda d, s: s["chains"].append(long_chain(s)),
@@ -172,8 +188,16 @@ NO_ORDERS: dict[str, Spoil] = {
 
 # What is no JSON, or JSON of something else.
 NO_REPORTS = [
-    "", "{", "[]", "null", "7", '{"version": 1}', '{"version": 1, "schedules": []}',
-    '{"version": 1, "schedules": [{}]}', "\x00\xff", "[" * 9999,
+    "",
+    "{",
+    "[]",
+    "null",
+    "7",
+    '{"version": 1}',
+    '{"version": 1, "schedules": []}',
+    '{"version": 1, "schedules": [{}]}',
+    "\x00\xff",
+    "[" * 9999,
 ]
 
 
@@ -196,9 +220,13 @@ def bare(dash: DashOpt, problem: Problem) -> list[str]:
     second = dash.run_order(request, {"version": 1, "schedules": [kept]})
     if second.document is None:
         return second.differences()
-    return second.told([f"{key} differs from the whole report's" for key in
-                        ("items", "chains", "partChains", "workers", "parts", "level", "makespan")
-                        if first.schedule[key] != second.schedule[key]])
+    return second.told(
+        [
+            f"{key} differs from the whole report's"
+            for key in ("items", "chains", "partChains", "workers", "parts", "level", "makespan")
+            if first.schedule[key] != second.schedule[key]
+        ]
+    )
 
 
 def other_problems(request: Request) -> dict[str, Request]:
@@ -219,8 +247,9 @@ def other_problems(request: Request) -> dict[str, Request]:
         "more heads": {"heads": 8},
         "more kv heads": {"kv_heads": 4, "parts": 1},
     }
-    others = {name: replace(request, problem=replace(of, **change))
-              for name, change in changes.items()}
+    others = {
+        name: replace(request, problem=replace(of, **change)) for name, change in changes.items()
+    }
     others["more workers"] = replace(request, workers=request.workers + 1)
     others["a stronger level"] = replace(request, level="batch")
     return others
@@ -232,13 +261,21 @@ def other_masks(dash: DashOpt, problem: Problem) -> list[str]:
     document = dash.run(request).document
     if document is None:
         return ["no report to take back"]
-    others = [replace(mask, window=(31, 20)), replace(mask, blocks=None, window=None, union=Union(51, (-1, 0)))]
+    others = [
+        replace(mask, window=(31, 20)),
+        replace(mask, blocks=None, window=None, union=Union(51, (-1, 0))),
+    ]
     if mask.blocks is not None:
         last = mask.blocks.bits[-1].translate(str.maketrans("01", "10"))
         flipped = replace(mask.blocks, bits=(*mask.blocks.bits[:-1], last))
         others.append(replace(mask, blocks=flipped))
-    return [line for other in others for line in dash.run_order(
-        replace(request, problem=replace(problem, mask=other)), document).refusal()]
+    return [
+        line
+        for other in others
+        for line in dash.run_order(
+            replace(request, problem=replace(problem, mask=other)), document
+        ).refusal()
+    ]
 
 
 def unequal_twins(dash: DashOpt, level: str) -> list[str]:
@@ -271,25 +308,39 @@ def unequal_twins(dash: DashOpt, level: str) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
-    tally.check_all((case for case in product(KINDS, [*problems(), *masked_problems()], (1, 5)) if serves(*case[:2])),
-                    lambda case: round_trip(dash, case))
+    tally.check_all(
+        (
+            case
+            for case in product(KINDS, [*problems(), *masked_problems()], (1, 5))
+            if serves(*case[:2])
+        ),
+        lambda case: round_trip(dash, case),
+    )
     tally.check_all(masked_problems(), lambda problem: other_masks(dash, problem))
-    tally.check_all([problem for problem in (*problems(), *masked_problems()) if serves("shift", problem)],
-                    lambda problem: bare(dash, problem))
+    tally.check_all(
+        [problem for problem in (*problems(), *masked_problems()) if serves("shift", problem)],
+        lambda problem: bare(dash, problem),
+    )
 
     request = Request(problems()[-1], "ascending", 3, cost=COST)
     # The same heads, each in two runs of q tiles.
-    for asked in (replace(request, problem=replace(request.problem, parts=4), kind="synthesized"), request):
+    for asked in (
+        replace(request, problem=replace(request.problem, parts=4), kind="synthesized"),
+        request,
+    ):
         clean = dash.run(asked).document
         if clean is None:
             print("no report to spoil")
             return 1
         tally.check(dash.run_order(asked, clean).differences())
-        tally.check_all(NO_ORDERS.items(),
-                        lambda case: refused(dash, case[0], case[1], asked, clean))
+        tally.check_all(
+            NO_ORDERS.items(), lambda case: refused(dash, case[0], case[1], asked, clean)
+        )
     tally.check_all(NO_REPORTS, lambda text: dash.run_order(request, text).refusal())
-    tally.check_all(other_problems(request).items(), lambda case: [
-        f"{case[0]}: {line}" for line in dash.run_order(case[1], clean).refusal()])
+    tally.check_all(
+        other_problems(request).items(),
+        lambda case: [f"{case[0]}: {line}" for line in dash.run_order(case[1], clean).refusal()],
+    )
     tally.check_all(["batch", "machine"], lambda level: unequal_twins(dash, level))
     absent = replace(request, kind="file", order=dash.scratch / "absent.json")
     for wrong in (absent, replace(absent, order=dash.scratch), replace(absent, order=None)):

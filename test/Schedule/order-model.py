@@ -21,7 +21,13 @@ from order import EventGraph, Item, Order, dynamic_issue, min_workers, workers_w
 from orders import finishes, min_workers_by_trial, random_order  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
 from report import (  # noqa: E402
-    Json, Numbers, Setting, document, order_of, problem_of, schedule_json,
+    Json,
+    Numbers,
+    Setting,
+    document,
+    order_of,
+    problem_of,
+    schedule_json,
 )
 
 
@@ -51,8 +57,10 @@ def by_definition(problem: Problem) -> list[str]:
             for j in range(kv * problem.tile_kv, min((kv + 1) * problem.tile_kv, rows.kv))
         )
 
-    return ["".join("x" if seen(kv, q) else "." for q in range(problem.q_tiles(0)))
-            for kv in range(problem.kv_tiles(0))]
+    return [
+        "".join("x" if seen(kv, q) else "." for q in range(problem.q_tiles(0)))
+        for kv in range(problem.kv_tiles(0))
+    ]
 
 
 def report(problem: Problem, order: Order, cost: Cost) -> Json:
@@ -81,10 +89,14 @@ class Masks(unittest.TestCase):
             blocks = None
             if rng.random() < 0.5:
                 size = rng.choice([8, 24])
-                blocks = Blocks(size, 8, tuple(
-                    "".join(rng.choice("01") for _ in range(-(-q // size)))
-                    for _ in range(-(-kv // 8))
-                ))
+                blocks = Blocks(
+                    size,
+                    8,
+                    tuple(
+                        "".join(rng.choice("01") for _ in range(-(-q // size)))
+                        for _ in range(-(-kv // 8))
+                    ),
+                )
             mask = Mask(rng.random() < 0.5, window, blocks)
             problem = Problem((Sequence(q, kv),), rng.choice([16, 32]), 16, mask)
             self.assertEqual(active(problem), by_definition(problem), problem)
@@ -97,7 +109,9 @@ class Masks(unittest.TestCase):
 
     def test_parts_share_a_head(self) -> None:
         problem = Problem((Sequence(80, 48),), mask=Mask(causal=True), heads=4, kv_heads=2, parts=4)
-        self.assertEqual([list(problem.part_heads(1, part)) for part in range(4)], [[2], [2], [3], [3]])
+        self.assertEqual(
+            [list(problem.part_heads(1, part)) for part in range(4)], [[2], [2], [3], [3]]
+        )
         tasks = {key: problem.item_tasks(key) for key in problem.item_keys()}
         # q tiles from 2 on see kv tile 0, those from 4 on kv tile 2: its one is of the second run.
         self.assertEqual([tasks[0, 1, 2, 0], tasks[0, 1, 3, 0]], [[(3, 2)], [(3, 3), (3, 4)]])
@@ -137,7 +151,12 @@ class Costs(unittest.TestCase):
 
         def time(workers: int) -> float:
             items = [Item(part % workers, 0, 0, part, 0, [(part, 0)]) for part in range(2)]
-            order = Order(workers, items, {(0, head, 0): [(0, head)] for head in range(2)}, {(0, 0, 0): [0, 1]})
+            order = Order(
+                workers,
+                items,
+                {(0, head, 0): [(0, head)] for head in range(2)},
+                {(0, 0, 0): [0, 1]},
+            )
             return makespan(EventGraph.of(order), cost, cost.pieces(problem))
 
         # Both: C 4 + 3 = 7, R 9. Part 0 adds from 9 on, part 1 a hop behind its first piece: 11,
@@ -197,8 +216,13 @@ class Progress(unittest.TestCase):
         rng = random.Random(3)
         seen = set()
         for _ in range(300):
-            problem = Problem((Sequence(32, 64), Sequence(1, 20)), mask=Mask(causal=True),
-                              heads=2, kv_heads=1, parts=rng.choice([1, 2]))
+            problem = Problem(
+                (Sequence(32, 64), Sequence(1, 20)),
+                mask=Mask(causal=True),
+                heads=2,
+                kv_heads=1,
+                parts=rng.choice([1, 2]),
+            )
             graph = EventGraph.of(random_order(problem, rng.randrange(1, 6), rng))
             self.assertEqual(min_workers(graph), min_workers_by_trial(graph))
             seen.add((min_workers(graph), dynamic_issue(graph)))
@@ -229,8 +253,7 @@ class Progress(unittest.TestCase):
 
 class Reports(unittest.TestCase):
     def setUp(self) -> None:
-        problem = Problem((Sequence(40, 30),), mask=Mask(causal=True),
-                          heads=4, kv_heads=2, parts=2)
+        problem = Problem((Sequence(40, 30),), mask=Mask(causal=True), heads=4, kv_heads=2, parts=2)
         order = random_order(problem, 3, random.Random(1))
         self.clean = report(problem, order, Cost(2.1, 1.6, 0.3, 2))
 
@@ -243,8 +266,9 @@ class Reports(unittest.TestCase):
     def test_clean(self) -> None:
         self.assertEqual(document_differences(self.clean), [])
         schedule = self.clean["schedules"][0]
-        again = schedule_json(problem_of(schedule), order_of(schedule),
-                              Numbers(0, 0, 1, False), Setting())
+        again = schedule_json(
+            problem_of(schedule), order_of(schedule), Numbers(0, 0, 1, False), Setting()
+        )
         for member in ("items", "chains", "partChains", "mask", "sequences"):
             self.assertEqual(again[member], schedule[member])
 

@@ -21,11 +21,21 @@ from schema import schema_differences  # noqa: E402
 
 KINDS_OF_Q = ("ascending", "longest-first")
 MASKS = [
-    Mask(), Mask(causal=True), Mask(window=(20, 0)), Mask(window=(7, 9)), Mask(window=(-1, 40)), Mask(window=(33, -1)),
-    Mask(causal=True, window=(70, -1)), Mask(union=Union(20, (-1, 0))), Mask(causal=True, union=Union(3, (25, -1))),
-    Mask(causal=True, union=Union(40, (10, -1))), Mask(window=(60, 30), union=Union(33, (7, 5))),
+    Mask(),
+    Mask(causal=True),
+    Mask(window=(20, 0)),
+    Mask(window=(7, 9)),
+    Mask(window=(-1, 40)),
+    Mask(window=(33, -1)),
+    Mask(causal=True, window=(70, -1)),
+    Mask(union=Union(20, (-1, 0))),
+    Mask(causal=True, union=Union(3, (25, -1))),
+    Mask(causal=True, union=Union(40, (10, -1))),
+    Mask(window=(60, 30), union=Union(33, (7, 5))),
 ]
-BITMAP = Mask(causal=True, blocks=Blocks(32, 32, ("101011", "011010", "100110", "111111", "000010", "010101")))
+BITMAP = Mask(
+    causal=True, blocks=Blocks(32, 32, ("101011", "011010", "100110", "111111", "000010", "010101"))
+)
 
 
 def requests() -> list[Request]:
@@ -36,13 +46,34 @@ def requests() -> list[Request]:
         count = rng.choice((1, 1, 1, 2, 4))
         sequences = tuple(Sequence(rng.randint(1, 190), rng.randint(1, 190)) for _ in range(count))
         kv_heads = rng.choice((1, 2, 3))
-        problem = Problem(sequences, rng.choice((16, 32, 48)), rng.choice((16, 32, 64)), mask, kv_heads * rng.choice((1, 2, 4)), kv_heads)
-        found.append(Request(problem, (*KINDS_OF_Q, "auto")[number % 3], workers=rng.choice((1, 2, 5, 13)),
-                             level="run" if count > 1 else rng.choice(("run", "batch", "machine")),
-                             form="table" if number % 7 == 3 else "formulas"))
+        problem = Problem(
+            sequences,
+            rng.choice((16, 32, 48)),
+            rng.choice((16, 32, 64)),
+            mask,
+            kv_heads * rng.choice((1, 2, 4)),
+            kv_heads,
+        )
+        found.append(
+            Request(
+                problem,
+                (*KINDS_OF_Q, "auto")[number % 3],
+                workers=rng.choice((1, 2, 5, 13)),
+                level="run" if count > 1 else rng.choice(("run", "batch", "machine")),
+                form="table" if number % 7 == 3 else "formulas",
+            )
+        )
     for kind in KINDS_OF_Q:
         found.append(Request(Problem((Sequence(190, 180),), 16, 32, BITMAP, 2, 1), kind, 4))
-        found.append(Request(Problem((Sequence(90, 70),) * 3, 16, 32, Mask(causal=True), 4, 2), kind, 6, level="machine", batch=3))
+        found.append(
+            Request(
+                Problem((Sequence(90, 70),) * 3, 16, 32, Mask(causal=True), 4, 2),
+                kind,
+                6,
+                level="machine",
+                batch=3,
+            )
+        )
     return found
 
 
@@ -50,11 +81,21 @@ def run(opt: DashOpt, request: Request, name: str) -> tuple[Json | None, str]:
     output = opt.scratch / f"{name}.json"
     tile, apply = request.options()
     rest = apply.removeprefix("--dash-apply-schedule=")
-    command = [opt.tool, str(opt.program(request.problem.mask)), f"{tile} split=dq", f"--dash-apply-schedule=function=attention_bwd#1 {rest}",
-               "--dash-verify-schedule", f"--dash-report-schedule=format=json output={output}", "-o", "/dev/null"]
+    command = [
+        opt.tool,
+        str(opt.program(request.problem.mask)),
+        f"{tile} split=dq",
+        f"--dash-apply-schedule=function=attention_bwd#1 {rest}",
+        "--dash-verify-schedule",
+        f"--dash-report-schedule=format=json output={output}",
+        "-o",
+        "/dev/null",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        return None, done.stderr + " ".join(f"'{word}'" if " " in word else word for word in command)
+        return None, done.stderr + " ".join(
+            f"'{word}'" if " " in word else word for word in command
+        )
     return read(output), " ".join(f"'{word}'" if " " in word else word for word in command)
 
 
@@ -68,7 +109,10 @@ def coverage(problem: Problem, schedule: Json) -> list[str]:
         tiles = np.flatnonzero(problem.active(item["sequence"])[:, item["q"]]).tolist()
         expected = [[item["head"] // problem.group, kv] for kv in tiles]
         if item["visit"] != expected:
-            lines.append(f"sequence {item['sequence']}, head {item['head']}, q tile {item['q']}: visits {item['visit']}, expected {expected}")
+            lines.append(
+                f"sequence {item['sequence']}, head {item['head']}, q tile {item['q']}: visits"
+                f" {item['visit']}, expected {expected}"
+            )
     return lines
 
 
@@ -76,18 +120,40 @@ def lists(request: Request, schedule: Json) -> list[str]:
     """Longest first, where the mask has one bound or none: lengths never grow along the items of
     equal sequences."""
     left, right = request.problem.mask.bounds()
-    if schedule["kind"] != "longest-first" or request.problem.mask.union or request.problem.mask.blocks or (left is not None and right is not None):
+    if (
+        schedule["kind"] != "longest-first"
+        or request.problem.mask.union
+        or request.problem.mask.blocks
+        or (left is not None and right is not None)
+    ):
         return []
     lengths: dict[tuple[int, int], list[int]] = {}
     for item in schedule["items"]:
         sequence = request.problem.sequences[item["sequence"]]
         lengths.setdefault((sequence.q, sequence.kv), []).append(len(item["visit"]))
-    return [f"lengths grow: {found}" for found in lengths.values() if found != sorted(found, reverse=True)]
+    return [
+        f"lengths grow: {found}"
+        for found in lengths.values()
+        if found != sorted(found, reverse=True)
+    ]
 
 
 def facts(schedule: Json) -> list[str]:
-    expected = {"own": "q", "keeps": "machine", "minWorkers": 1, "dynamicIssue": True, "deterministic": True, "chains": [], "partChains": [], "parts": 1}
-    return [f"{key} is {schedule.get(key)}, expected {value}" for key, value in expected.items() if schedule.get(key) != value]
+    expected = {
+        "own": "q",
+        "keeps": "machine",
+        "minWorkers": 1,
+        "dynamicIssue": True,
+        "deterministic": True,
+        "chains": [],
+        "partChains": [],
+        "parts": 1,
+    }
+    return [
+        f"{key} is {schedule.get(key)}, expected {value}"
+        for key, value in expected.items()
+        if schedule.get(key) != value
+    ]
 
 
 def times(schedule: Json) -> list[str]:
@@ -101,7 +167,9 @@ def times(schedule: Json) -> list[str]:
     if abs(schedule["makespan"] - max(ends)) > 1e-9 * max(1.0, max(ends)):
         lines.append(f"makespan {schedule['makespan']}, expected {max(ends)}")
     if schedule["lowerBound"] > schedule["makespan"] * (1 + 1e-12):
-        lines.append(f"lower bound {schedule['lowerBound']} above the makespan {schedule['makespan']}")
+        lines.append(
+            f"lower bound {schedule['lowerBound']} above the makespan {schedule['makespan']}"
+        )
     return lines
 
 
@@ -114,7 +182,13 @@ def main() -> int:
         if document is None:
             return [command]
         schedule = document["schedules"][0]
-        found = [*schema_differences(document), *facts(schedule), *coverage(request.problem, schedule), *lists(request, schedule), *times(schedule)]
+        found = [
+            *schema_differences(document),
+            *facts(schedule),
+            *coverage(request.problem, schedule),
+            *lists(request, schedule),
+            *times(schedule),
+        ]
         return [*found[:10], command] if found else []
 
     def no_file(request: Request) -> list[str]:
@@ -123,7 +197,11 @@ def main() -> int:
         path = opt.scratch / "order.json"
         path.write_text(json.dumps(document), encoding="utf-8")
         answer = opt.run(Request(request.problem, "file", request.workers, order=path))
-        return answer.refusal() or ([] if "own" in answer.errors else answer.told([f"no word of 'own' in: {answer.errors.strip()}"]))
+        return answer.refusal() or (
+            []
+            if "own" in answer.errors
+            else answer.told([f"no word of 'own' in: {answer.errors.strip()}"])
+        )
 
     tally = Tally()
     tally.check_all(enumerate(requests()), differences)

@@ -21,16 +21,25 @@ from report import read  # noqa: E402
 from trace import peak_dq_bytes, shares_of, trace_differences  # noqa: E402
 
 # All in whole nanoseconds, so that a trace's sums are exact.
-COSTS = [Cost(2.1, 1.6, 0.3, 2, 5.5, 1.5), Cost(1.6, 2.1, 0.3, 2), Cost(1.0, 1.0, 0.0, 1, 2.5, 0.5),
-         Cost(1.0, 3.0, 0.25, 3, 2.0, 2.5), Cost(0.5, 2.0, 4.0, 1)]
+COSTS = [
+    Cost(2.1, 1.6, 0.3, 2, 5.5, 1.5),
+    Cost(1.6, 2.1, 0.3, 2),
+    Cost(1.0, 1.0, 0.0, 1, 2.5, 0.5),
+    Cost(1.0, 3.0, 0.25, 3, 2.0, 2.5),
+    Cost(0.5, 2.0, 4.0, 1),
+]
 
 
 def requests(count: int) -> Iterator[Request]:
     rng = random.Random(5)
     for index in range(count):
-        rows = tuple(Sequence(rng.randrange(1, 900), rng.randrange(1, 900))
-                     for _ in range(rng.choice([1, 1, 2, 4])))
-        heads, kv_heads, parts = rng.choice([(1, 1, 1), (3, 3, 1), (4, 2, 2), (8, 1, 1), (4, 1, 4), (1, 1, 2), (2, 2, 3), (2, 1, 6)])
+        rows = tuple(
+            Sequence(rng.randrange(1, 900), rng.randrange(1, 900))
+            for _ in range(rng.choice([1, 1, 2, 4]))
+        )
+        heads, kv_heads, parts = rng.choice(
+            [(1, 1, 1), (3, 3, 1), (4, 2, 2), (8, 1, 1), (4, 1, 4), (1, 1, 2), (2, 2, 3), (2, 1, 6)]
+        )
         tiles = rng.choice([(64, 128), (32, 32), (48, 64)])
         level, made_for = rng.choice(["run", "batch", "machine"]), rng.choice([1, 3, 8])
         problem = Problem(rows, *tiles, Mask(causal=rng.random() < 0.6), heads, kv_heads, parts)
@@ -38,8 +47,13 @@ def requests(count: int) -> Iterator[Request]:
         if not serves("auto", problem):
             problem = replace(problem, parts=1)
         yield Request(
-            problem, kind if serves(kind, problem) else "synthesized", rng.randrange(made_for, 40), level, made_for,
-            rng.choice(COSTS), apart=rng.choice(["none", "none", "all"] + ["parts"] * (problem.parts > 1)),
+            problem,
+            kind if serves(kind, problem) else "synthesized",
+            rng.randrange(made_for, 40),
+            level,
+            made_for,
+            rng.choice(COSTS),
+            apart=rng.choice(["none", "none", "all"] + ["parts"] * (problem.parts > 1)),
         )
 
 
@@ -62,7 +76,9 @@ def figure_differences(answer: Answer, trace: dict, text: str) -> list[str]:
     return lines
 
 
-def comparison_differences(dash: DashOpt, request: Request, makespan: float, text: str) -> list[str]:
+def comparison_differences(
+    dash: DashOpt, request: Request, makespan: float, text: str
+) -> list[str]:
     """What other requests are said to take is what they take; and all that are faster are named."""
     lines, kinds = [], {kind for kind in KINDS if serves(kind, request.problem)}
     if request.level != "run":
@@ -73,8 +89,12 @@ def comparison_differences(dash: DashOpt, request: Request, makespan: float, tex
             lines.append(f"level run: {found}, expected {want}")
     # What searches is run at level run, else named.
     is_run = request.level == "run"
-    if ("kind=synthesized searches for one" in text) != (request.kind != "synthesized" and not is_run):
-        lines.append("expected the kind that searches to be named unless it was tried, or is this one")
+    if ("kind=synthesized searches for one" in text) != (
+        request.kind != "synthesized" and not is_run
+    ):
+        lines.append(
+            "expected the kind that searches to be named unless it was tried, or is this one"
+        )
     if is_run:
         chosen = dash.run(replace(request, kind="auto")).schedule
         want = [chosen["kind"], f"{chosen['makespan']:.1f}"]
@@ -94,16 +114,21 @@ def comparison_differences(dash: DashOpt, request: Request, makespan: float, tex
 
 def differences(dash: DashOpt, request: Request) -> list[str]:
     base = dash.scratch / f"run-{threading.get_ident()}"
-    answer = dash.run(request, f"--dash-report-schedule=format=trace output={base}.json",
-                      f"--dash-explain=output={base}.txt")
+    answer = dash.run(
+        request,
+        f"--dash-report-schedule=format=trace output={base}.json",
+        f"--dash-explain=output={base}.txt",
+    )
     lines = answer.differences()
     if lines:
         return lines
     trace, text = read(f"{base}.json"), Path(f"{base}.txt").read_text(encoding="utf-8")
     lines = trace_differences(answer.schedule, trace)
     if not lines:
-        lines = [*figure_differences(answer, trace, text),
-                 *comparison_differences(dash, request, answer.schedule["makespan"], text)]
+        lines = [
+            *figure_differences(answer, trace, text),
+            *comparison_differences(dash, request, answer.schedule["makespan"], text),
+        ]
     return answer.told(lines)
 
 

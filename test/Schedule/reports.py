@@ -21,10 +21,26 @@ from report import Json, bits_of, cost_of  # noqa: E402
 MASKS = [Mask(causal=False), Mask(causal=True)]
 # Left and right; with causal or without, many leave rows or tiles without keys where q and kv
 # differ.
-WINDOWS = [(512, 0), (2048, 0), (512, 512), (333, 77), (0, 0), (0, 5), (-1, 100), (100, -1),
-           (-1, 0), (-1, -1), (1, 2147483647)]
+WINDOWS = [
+    (512, 0),
+    (2048, 0),
+    (512, 512),
+    (333, 77),
+    (0, 0),
+    (0, 5),
+    (-1, 100),
+    (100, -1),
+    (-1, 0),
+    (-1, -1),
+    (1, 2147483647),
+]
 TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
-COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2, 5.5, 1.7, 7.0), Cost(1.0, 3.0, 0.25, 1, 0.5, 0.2), Cost(0.7, 0.1, 5.0, 3)]
+COSTS = [
+    Cost(),
+    Cost(2.1, 1.6, 0.3, 2, 5.5, 1.7, 7.0),
+    Cost(1.0, 3.0, 0.25, 1, 0.5, 0.2),
+    Cost(0.7, 0.1, 5.0, 3),
+]
 
 # (q, kv) in rows: one row, odd counts of tiles, partial tiles, q above and below kv.
 LENGTHS = [
@@ -44,8 +60,12 @@ HEADS = [(1, 1, 1), (3, 3, 1), (4, 1, 1), (4, 2, 2), (6, 1, 3), (4, 1, 4), (2, 2
 WORKERS = [1, 2, 3, 7, 16, 33, 132, 133]
 
 
-def problem(rows: list[tuple[int, int]], heads: tuple[int, int, int] = (1, 1, 1),
-            tiles: tuple[int, int] = (64, 128), mask: Mask = MASKS[0]) -> Problem:
+def problem(
+    rows: list[tuple[int, int]],
+    heads: tuple[int, int, int] = (1, 1, 1),
+    tiles: tuple[int, int] = (64, 128),
+    mask: Mask = MASKS[0],
+) -> Problem:
     sequences = tuple(Sequence(q, kv) for q, kv in rows)
     return Problem(sequences, *tiles, mask, *heads)
 
@@ -54,8 +74,10 @@ def corners() -> Iterator[Request]:
     """All kinds, masks and lengths, the rest in rotation."""
     for index, (kind, mask, rows) in enumerate(product(KINDS, MASKS, LENGTHS)):
         yield Request(
-            problem(rows, HEADS[index % len(HEADS)], mask=mask), kind,
-            WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)],
+            problem(rows, HEADS[index % len(HEADS)], mask=mask),
+            kind,
+            WORKERS[index % len(WORKERS)],
+            cost=COSTS[index % len(COSTS)],
         )
     for kind, mask, workers in product(KINDS, MASKS, WORKERS):
         square = problem([(720, 720)], (2, 1, 2), (48, 80), mask)
@@ -64,8 +86,9 @@ def corners() -> Iterator[Request]:
         yield Request(problem([(200, 300)] * 4, (2, 2, 1), (16, 32), mask), kind, 5, batch=4)
 
 
-def bitmap(rows: list[tuple[int, int]], blocks: tuple[int, int], density: float,
-           rng: random.Random) -> Blocks:
+def bitmap(
+    rows: list[tuple[int, int]], blocks: tuple[int, int], density: float, rng: random.Random
+) -> Blocks:
     """Random bits for the longest of the sequences."""
     q, kv = (-(-max(lengths) // size) for lengths, size in zip(zip(*rows), blocks))
     bits = ("".join("01"[rng.random() < density] for _ in range(q)) for _ in range(kv))
@@ -80,12 +103,14 @@ def windows() -> Iterator[Request]:
         mask = Mask(causal=index % 3 == 0, window=window)
         yield Request(
             problem(rows, HEADS[index % len(HEADS)], TILES[index % len(TILES)], mask),
-            KINDS[index % len(KINDS)], WORKERS[index % len(WORKERS)],
+            KINDS[index % len(KINDS)],
+            WORKERS[index % len(WORKERS)],
             cost=COSTS[index % len(COSTS)],
         )
     for kind, window in product(KINDS, WINDOWS):
-        yield Request(problem([(1100, 1300), (1300, 900)], (2, 1, 1), mask=Mask(window=window)),
-                      kind, 9)
+        yield Request(
+            problem([(1100, 1300), (1300, 900)], (2, 1, 1), mask=Mask(window=window)), kind, 9
+        )
 
 
 def bitmaps() -> Iterator[Request]:
@@ -99,8 +124,10 @@ def bitmaps() -> Iterator[Request]:
         q, kv = TILES[index % len(TILES)]
         blocks = bitmap(rows, (q * rng.choice([1, 2, 3]), kv * rng.choice([1, 2, 5])), density, rng)
         yield Request(
-            problem(rows, HEADS[index % len(HEADS)], (q, kv), replace(band, blocks=blocks)), kind,
-            WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)],
+            problem(rows, HEADS[index % len(HEADS)], (q, kv), replace(band, blocks=blocks)),
+            kind,
+            WORKERS[index % len(WORKERS)],
+            cost=COSTS[index % len(COSTS)],
         )
 
 
@@ -114,10 +141,18 @@ def unions() -> Iterator[Request]:
         if index % 4:
             continue
         tiles = TILES[index % len(TILES)]
-        union = Union(columns, rng.choice([(-1, 0), (64, -1), (130, 20), (0, 0), (300, -1), (-1, -1)]))
+        union = Union(
+            columns, rng.choice([(-1, 0), (64, -1), (130, 20), (0, 0), (300, -1), (-1, -1)])
+        )
         blocks = bitmap(rows, (2 * tiles[0], tiles[1]), 0.6, rng) if rng.random() < 0.2 else None
-        yield Request(problem(rows, HEADS[index % len(HEADS)], tiles, replace(band, union=union, blocks=blocks)), kind,
-                      WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)])
+        yield Request(
+            problem(
+                rows, HEADS[index % len(HEADS)], tiles, replace(band, union=union, blocks=blocks)
+            ),
+            kind,
+            WORKERS[index % len(WORKERS)],
+            cost=COSTS[index % len(COSTS)],
+        )
 
 
 def random_mask(rows: list[tuple[int, int]], tiles: tuple[int, int], rng: random.Random) -> Mask:
@@ -128,7 +163,10 @@ def random_mask(rows: list[tuple[int, int]], tiles: tuple[int, int], rng: random
         size = tiles[0] * rng.randrange(1, 6), tiles[1] * rng.randrange(1, 6)
         mask = replace(mask, blocks=bitmap(rows, size, rng.random(), rng))
     if rng.random() < 0.25:
-        mask = replace(mask, union=Union(rng.randrange(1, 500), (rng.randrange(-1, 300), rng.randrange(-1, 300))))
+        mask = replace(
+            mask,
+            union=Union(rng.randrange(1, 500), (rng.randrange(-1, 300), rng.randrange(-1, 300))),
+        )
     return mask
 
 
@@ -137,8 +175,14 @@ def canonical(mask: Mask) -> Json:
     left, right = (-1 if bound is None else bound for bound in mask.bounds())
     blocks, union = mask.blocks, mask.union
     # What the band says already is no bound of the union's, and one without bounds is none.
-    bounds = [bound if bound >= 0 and (whole == -1 or bound < whole) else -1
-              for bound, whole in zip(union.window, (left, right))] if union else [-1, -1]
+    bounds = (
+        [
+            bound if bound >= 0 and (whole == -1 or bound < whole) else -1
+            for bound, whole in zip(union.window, (left, right))
+        ]
+        if union
+        else [-1, -1]
+    )
     return {
         "causal": (left, right) == (-1, 0),
         "window": None if left == -1 and right <= 0 else [left, right],
@@ -151,22 +195,31 @@ def mixtures(count: int) -> Iterator[Request]:
     """A fixed sample of everything together; level machine with as many workers as made for."""
     rng = random.Random(20)
     for _ in range(count):
-        rows = [(rng.randrange(1, 900), rng.randrange(1, 900))
-                for _ in range(rng.choice([1, 1, 1, 2, 3]))]
+        rows = [
+            (rng.randrange(1, 900), rng.randrange(1, 900))
+            for _ in range(rng.choice([1, 1, 1, 2, 3]))
+        ]
         level, made_for = rng.choice(["run", "batch", "machine"]), rng.choice([1, 4, 9, 32])
         tiles = rng.choice(TILES)
         yield Request(
             problem(rows, rng.choice(HEADS), tiles, random_mask(rows, tiles, rng)),
-            rng.choice(KINDS), rng.randrange(made_for if level == "machine" else 1, 134), level,
-            made_for, rng.choice(COSTS), form=rng.choice(["formulas", "table"]),
+            rng.choice(KINDS),
+            rng.randrange(made_for if level == "machine" else 1, 134),
+            level,
+            made_for,
+            rng.choice(COSTS),
+            form=rng.choice(["formulas", "table"]),
         )
 
 
 def served(requests: Iterator[Request]) -> Iterator[Request]:
     """In one part where a kind does not cut so, or where a head has fewer q tiles."""
     for request in requests:
-        yield request if serves(request.kind, request.problem) else replace(
-            request, problem=replace(request.problem, parts=1))
+        yield (
+            request
+            if serves(request.kind, request.problem)
+            else replace(request, problem=replace(request.problem, parts=1))
+        )
 
 
 def as_asked(dash: DashOpt, request: Request) -> list[str]:
@@ -183,17 +236,24 @@ def as_asked(dash: DashOpt, request: Request) -> list[str]:
         ("workers", s["workers"], request.workers),
         ("cost", cost_of(s), cost),
         ("tiles", (s["tiles"]["q"], s["tiles"]["kv"]), (asked.tile_q, asked.tile_kv)),
-        ("sequences", [(r["q"], r["kv"]) for r in s["sequences"]],
-         [(r.q, r.kv) for r in asked.sequences]),
-        ("heads", (s["heads"], s["kvHeads"], s["parts"]),
-         (asked.heads, asked.kv_heads, asked.parts)),
+        (
+            "sequences",
+            [(r["q"], r["kv"]) for r in s["sequences"]],
+            [(r.q, r.kv) for r in asked.sequences],
+        ),
+        (
+            "heads",
+            (s["heads"], s["kvHeads"], s["parts"]),
+            (asked.heads, asked.kv_heads, asked.parts),
+        ),
         ("mask", s["mask"], canonical(asked.mask)),
         ("head dims", (s["headDim"], s["headDimV"]), (128, 128)),
     ]
     if request.level == "machine":
         pairs.append(("forWorkers", s["forWorkers"], request.for_workers))
-    return answer.told([f"{what}: found {have}, asked {want}"
-                        for what, have, want in pairs if have != want])
+    return answer.told(
+        [f"{what}: found {have}, asked {want}" for what, have, want in pairs if have != want]
+    )
 
 
 def same_as_a_table(dash: DashOpt, request: Request) -> list[str]:
@@ -202,8 +262,13 @@ def same_as_a_table(dash: DashOpt, request: Request) -> list[str]:
     if table.document is None:
         return table.differences()
     formulas = dash.run(request).schedule
-    return table.told([f"{key} differs from the formulas'"
-                       for key in formulas if formulas[key] != table.schedule[key]])
+    return table.told(
+        [
+            f"{key} differs from the formulas'"
+            for key in formulas
+            if formulas[key] != table.schedule[key]
+        ]
+    )
 
 
 def same_with_all_blocks(dash: DashOpt, request: Request) -> list[str]:
@@ -216,8 +281,13 @@ def same_with_all_blocks(dash: DashOpt, request: Request) -> list[str]:
     if masked.document is None:
         return masked.differences()
     plain = dash.run(request).schedule
-    return masked.told([f"{key} differs from the mask's without blocks" for key in plain
-                        if key != "mask" and plain[key] != masked.schedule[key]])
+    return masked.told(
+        [
+            f"{key} differs from the mask's without blocks"
+            for key in plain
+            if key != "mask" and plain[key] != masked.schedule[key]
+        ]
+    )
 
 
 def same_in_a_batch(dash: DashOpt, case: tuple[str, Mask, str]) -> list[str]:
@@ -236,7 +306,8 @@ def same_in_a_batch(dash: DashOpt, case: tuple[str, Mask, str]) -> list[str]:
 
         alone = {rows: bits(rows)[0] for rows in (a, b, c)}
         lines += [
-            f"{kind} {mask} level {level} in {parts} parts: sequence {place} of {batch} differs from itself alone"
+            f"{kind} {mask} level {level} in {parts} parts: sequence {place} of {batch} differs"
+            " from itself alone"
             for batch in ((a, b), (b, a, c), (c, c, a))
             for place, found in enumerate(bits(*batch))
             if found != alone[batch[place]]
@@ -251,12 +322,15 @@ def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
     lines = []
     for parts in (1, 3):
         asked = problem(rows, (2, 2, parts), (16, 48), mask)
-        requests = [Request(asked, kind, workers, "machine", 6) for workers in (6, 7, 11, 12, 40, 132)]
+        requests = [
+            Request(asked, kind, workers, "machine", 6) for workers in (6, 7, 11, 12, 40, 132)
+        ]
         if not serves(kind, asked):
             continue
         answers = [dash.run(request).schedule for request in requests]
         lines += [
-            f"{kind} {mask} in {parts} parts: {request.workers} workers differ from {requests[0].workers}"
+            f"{kind} {mask} in {parts} parts: {request.workers} workers differ from"
+            f" {requests[0].workers}"
             for request, answer in zip(requests, answers)
             for sequence in range(len(rows))
             if bits_of(answer, sequence) != bits_of(answers[0], sequence)
@@ -266,22 +340,40 @@ def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
-    tally.check_all(served((*corners(), *windows(), *bitmaps(), *unions(), *mixtures(200))),
-                    lambda request: as_asked(dash, request))
-    tally.check_all(served((*list(corners())[::5], *list(windows())[::9],
-                            *[one for one in unions() if one.kind in ("ascending", "descending")][::4])),
-                    lambda request: same_as_a_table(dash, request))
-    tally.check_all(served(request for request in (*list(corners())[::4], *list(windows())[::7])
-                           if request.problem.runs == 1),
-                    lambda request: same_with_all_blocks(dash, request))
+    tally.check_all(
+        served((*corners(), *windows(), *bitmaps(), *unions(), *mixtures(200))),
+        lambda request: as_asked(dash, request),
+    )
+    tally.check_all(
+        served(
+            (
+                *list(corners())[::5],
+                *list(windows())[::9],
+                *[one for one in unions() if one.kind in ("ascending", "descending")][::4],
+            )
+        ),
+        lambda request: same_as_a_table(dash, request),
+    )
+    tally.check_all(
+        served(
+            request
+            for request in (*list(corners())[::4], *list(windows())[::7])
+            if request.problem.runs == 1
+        ),
+        lambda request: same_with_all_blocks(dash, request),
+    )
     window = Mask(window=(130, 20))
     sinks = Mask(True, union=Union(20, (130, -1)))
-    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, sinks], ["batch", "machine"]),
-                    lambda case: same_in_a_batch(dash, case))
+    tally.check_all(
+        product([*KINDS, "auto"], [*MASKS, window, sinks], ["batch", "machine"]),
+        lambda case: same_in_a_batch(dash, case),
+    )
     rows = [(720, 720), (300, 500)]
     blocks = replace(window, blocks=bitmap(rows, (32, 96), 0.5, random.Random(3)))
-    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, blocks, sinks]),
-                    lambda case: same_on_any_machine(dash, case))
+    tally.check_all(
+        product([*KINDS, "auto"], [*MASKS, window, blocks, sinks]),
+        lambda case: same_on_any_machine(dash, case),
+    )
     return tally.exit_code()
 
 

@@ -36,12 +36,19 @@ class Problem:
     def mask(self) -> str:
         if self.left is None:
             return f"<union = #dash.union<columns = {self.columns}, window = [-1, 0]>>"
-        return f"<causal, union = #dash.union<columns = {self.columns}, window = [{self.left}, -1]>>"
+        return (
+            f"<causal, union = #dash.union<columns = {self.columns}, window = [{self.left}, -1]>>"
+        )
 
     def sees(self, q: int, kv: int) -> bool:
         is_behind = kv * KV_TILE <= q * Q_TILE + Q_TILE - 1
         is_near = self.left is None or (kv + 1) * KV_TILE - 1 >= q * Q_TILE - self.left
-        return is_behind and is_near or kv * KV_TILE < self.columns and (self.left is None or is_behind)
+        return (
+            is_behind
+            and is_near
+            or kv * KV_TILE < self.columns
+            and (self.left is None or is_behind)
+        )
 
 
 def shifted(problem: Problem, begin: str) -> dict[str, object]:
@@ -51,16 +58,49 @@ def shifted(problem: Problem, begin: str) -> dict[str, object]:
     walks = []
     for kv in range(kv_tiles):
         seen = [q for q in range(q_tiles) if problem.sees(q, kv)]
-        at = next(i for i, q in enumerate(seen) if q >= kv * KV_TILE // Q_TILE) if begin == "diagonal" else kv * len(seen) // kv_tiles
+        at = (
+            next(i for i, q in enumerate(seen) if q >= kv * KV_TILE // Q_TILE)
+            if begin == "diagonal"
+            else kv * len(seen) // kv_tiles
+        )
         walks.append(seen[at:] + seen[:at])
-    chains = [sorted((kv for kv in range(kv_tiles) if q in walks[kv]), key=lambda kv: (kv * waves // kv_tiles, walks[kv].index(q), -kv))
-              for q in range(q_tiles)]
-    items = [{"worker": (head * kv_tiles + kv) % WORKERS, "sequence": 0, "kvHead": head, "part": 0, "kv": kv,
-              "visit": [[head, q] for q in walk]} for head in range(problem.heads) for kv, walk in enumerate(walks)]
-    return {"version": 1, "schedules": [{
-        "op": "attention_bwd", "kind": "file", "level": "run", "forWorkers": WORKERS, "workers": WORKERS, "items": items,
-        "chains": [{"sequence": 0, "head": head, "q": q, "order": [[kv, 0] for kv in chain]}
-                   for head in range(problem.heads) for q, chain in enumerate(chains)]}]}
+    chains = [
+        sorted(
+            (kv for kv in range(kv_tiles) if q in walks[kv]),
+            key=lambda kv: (kv * waves // kv_tiles, walks[kv].index(q), -kv),
+        )
+        for q in range(q_tiles)
+    ]
+    items = [
+        {
+            "worker": (head * kv_tiles + kv) % WORKERS,
+            "sequence": 0,
+            "kvHead": head,
+            "part": 0,
+            "kv": kv,
+            "visit": [[head, q] for q in walk],
+        }
+        for head in range(problem.heads)
+        for kv, walk in enumerate(walks)
+    ]
+    return {
+        "version": 1,
+        "schedules": [
+            {
+                "op": "attention_bwd",
+                "kind": "file",
+                "level": "run",
+                "forWorkers": WORKERS,
+                "workers": WORKERS,
+                "items": items,
+                "chains": [
+                    {"sequence": 0, "head": head, "q": q, "order": [[kv, 0] for kv in chain]}
+                    for head in range(problem.heads)
+                    for q, chain in enumerate(chains)
+                ],
+            }
+        ],
+    }
 
 
 def of_bound(problem: Problem, kind: str, arguments: argparse.Namespace) -> float:
@@ -68,9 +108,22 @@ def of_bound(problem: Problem, kind: str, arguments: argparse.Namespace) -> floa
     program = arguments.example.read_text(encoding="utf-8").replace(IN_EXAMPLE, problem.mask)
     assert problem.mask in program
     found = subprocess.run(
-        [arguments.dash_opt, f"--dash-tile=q={Q_TILE} kv={KV_TILE}",
-         f"--dash-apply-schedule=kind={kind} workers={WORKERS} parts=1 sizes=q:{problem.rows},heads:{problem.heads}", "--dash-report-schedule", "-o",
-         "/dev/null"], input=program, capture_output=True, text=True, check=True).stdout
+        [
+            arguments.dash_opt,
+            f"--dash-tile=q={Q_TILE} kv={KV_TILE}",
+            (
+                f"--dash-apply-schedule=kind={kind} workers={WORKERS} parts=1"
+                f" sizes=q:{problem.rows},heads:{problem.heads}"
+            ),
+            "--dash-report-schedule",
+            "-o",
+            "/dev/null",
+        ],
+        input=program,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     return float(re.search(r"lower bound \S+: (\S+) of it", found)[1])
 
 
@@ -81,12 +134,16 @@ def main() -> None:
         parser.add_argument(name, type=Path, required=True)
     arguments = parser.parse_args()
     arguments.tmp.mkdir(parents=True, exist_ok=True)
-    rows = re.search(r"<!-- unions -->\n+(.*?)\n\n", arguments.page.read_text(encoding="utf-8"), re.S)[1].splitlines()[2:]
+    rows = re.search(
+        r"<!-- unions -->\n+(.*?)\n\n", arguments.page.read_text(encoding="utf-8"), re.S
+    )[1].splitlines()[2:]
     assert len(rows) >= 6, rows
     wrong = []
     for row in rows:
         columns, left, *rest = (cell.strip() for cell in row.strip("|").split("|"))
-        problem = Problem(int(columns), None if left == "-" else int(left), int(rest[0]), int(rest[1]))
+        problem = Problem(
+            int(columns), None if left == "-" else int(left), int(rest[0]), int(rest[1])
+        )
         path = arguments.tmp / "order.json"
         found = [of_bound(problem, kind, arguments) for kind in FIXED]
         own = []
@@ -94,7 +151,9 @@ def main() -> None:
             path.write_text(json.dumps(shifted(problem, begin)), encoding="utf-8")
             own.append(of_bound(problem, f"file path={path}", arguments))
         found.insert(2, min(own))
-        expected = "| " + " | ".join([columns, left, *rest[:2], *(f"{time:.2f}" for time in found)]) + " |"
+        expected = (
+            "| " + " | ".join([columns, left, *rest[:2], *(f"{time:.2f}" for time in found)]) + " |"
+        )
         if expected != row:
             wrong.append(expected)
     assert not wrong, "\n".join(["the table is:", *wrong])

@@ -29,9 +29,21 @@ def expect(holds, what):
 def start(source, name, fault="", **options):
     """A writer; another source is another PTX and another manifest."""
     environment = os.environ | ({"LD_PRELOAD": shim, "FAULT": fault} if fault else {})
-    return subprocess.Popen(["dash-opt", str(source), "--dash-attach-target", "--dash-convert-to-llvm",
-                             f"--dash-emit-ptx=output={scratch / name}", "-o", "/dev/null"],
-                            env=environment, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        [
+            "dash-opt",
+            str(source),
+            "--dash-attach-target",
+            "--dash-convert-to-llvm",
+            f"--dash-emit-ptx=output={scratch / name}",
+            "-o",
+            "/dev/null",
+        ],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 def end(process):
@@ -47,7 +59,10 @@ def pair(name):
     if not left:
         return None
     ptx = hashlib.sha256(path.with_suffix(".ptx").read_bytes()).hexdigest()
-    expect(json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["ptx"]["sha256"] == ptx, f"{name}: files of two runs")
+    expect(
+        json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["ptx"]["sha256"] == ptx,
+        f"{name}: files of two runs",
+    )
     return ptx
 
 
@@ -65,8 +80,11 @@ old, new = hashes
 expect(old != new, "two sources are two kernels")
 
 # Faults over an old pair, and where there is none.
-for fault, code, said, is_kept in [("signal", -signal.SIGTERM, "", False), ("refuse", 1, "json': Input/output error", True),
-                                   ("full", 1, "ptx': No space left on device", True)]:
+for fault, code, said, is_kept in [
+    ("signal", -signal.SIGTERM, "", False),
+    ("refuse", 1, "json': Input/output error", True),
+    ("full", 1, "ptx': No space left on device", True),
+]:
     for before in (old, None):
         name = f"{fault}-{'over' if before else 'fresh'}"
         if before:
@@ -76,18 +94,30 @@ for fault, code, said, is_kept in [("signal", -signal.SIGTERM, "", False), ("ref
         expect(pair(name) == (before if is_kept else new), f"{name}: kept is what should not be")
 
 # A limit on the size of files is a signal, which kills a writer that does not expect it.
-found, errors = end(start(sources[1], "limit", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))))
+found, errors = end(
+    start(
+        sources[1],
+        "limit",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+)
 expect(found in (1, -signal.SIGXFSZ) and pair("limit") is None, f"limit: status {found}: {errors}")
 
 # One writer is between its two files when others come.
-writers = [start(sources[0], "two", "wait"), *(start(sources[index % 2], "two", "wait") for index in range(5))]
+writers = [
+    start(sources[0], "two", "wait"),
+    *(start(sources[index % 2], "two", "wait") for index in range(5)),
+]
 for writer in writers:
     expect(end(writer) == (0, ""), "two: every writer ends well")
 expect(pair("two") in hashes, "two: files of neither")
 
 # A lock that a killed writer has left keeps no writer out.
 (scratch / "stale.ptx.lock").touch()
-expect(end(start(sources[1], "stale")) == (0, "") and pair("stale") == new, "stale: a lock of no process")
+expect(
+    end(start(sources[1], "stale")) == (0, "") and pair("stale") == new,
+    "stale: a lock of no process",
+)
 
 # One file under both names.
 (scratch / "same.json").write_text("{}", encoding="utf-8")

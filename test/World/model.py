@@ -19,7 +19,10 @@ from world_model import Handle, Plan, Problem, StringRef, call, library  # noqa:
 def draw(source: random.Random) -> Problem:
     cut = source.choice((0, 0, 0, 1))
     longest = 60000 if cut else 1500
-    documents = [source.randint(1, source.choice((longest, longest // 10))) for _ in range(source.randint(1, 5))]
+    documents = [
+        source.randint(1, source.choice((longest, longest // 10)))
+        for _ in range(source.randint(1, 5))
+    ]
     per_node = source.randint(1, 4)
     ranks = per_node * source.randint(1, 4)
     homes = []
@@ -30,9 +33,18 @@ def draw(source: random.Random) -> Problem:
             homes.append((source.randrange(ranks), document, first, count))
             first += count
     kv_heads = source.randint(1, 3)
-    return Problem(documents, homes, ranks, per_node, kv_heads * source.choice((1, 2, 3, 4, 8)), kv_heads, source.choice((64, 128)),
-                   cut=cut, keeps_inputs=source.random() < 0.5,
-                   speeds=[source.randint(500, 1500) for _ in range(ranks)] if source.random() < 0.3 else [])
+    return Problem(
+        documents,
+        homes,
+        ranks,
+        per_node,
+        kv_heads * source.choice((1, 2, 3, 4, 8)),
+        kv_heads,
+        source.choice((64, 128)),
+        cut=cut,
+        keeps_inputs=source.random() < 0.5,
+        speeds=[source.randint(500, 1500) for _ in range(ranks)] if source.random() < 0.3 else [],
+    )
 
 
 def main() -> None:
@@ -40,16 +52,24 @@ def main() -> None:
     source, plans = random.Random(seed), 0
     for number in range(count):
         problem, world = draw(source), Handle()
-        status, said = call(library.dashWorldCreate, [ctypes.byref(problem.as_c())], [ctypes.byref(world)])
+        status, said = call(
+            library.dashWorldCreate, [ctypes.byref(problem.as_c())], [ctypes.byref(world)]
+        )
         assert status == "DASH_SUCCESS", said
         for kind in ("heads-first", "rows", "home", "random"):
             plan = Handle()
-            status, said = call(library.dashWorldPlan, [world, StringRef.of(kind), ctypes.c_uint64(number)], [ctypes.byref(plan)])
+            status, said = call(
+                library.dashWorldPlan,
+                [world, StringRef.of(kind), ctypes.c_uint64(number)],
+                [ctypes.byref(plan)],
+            )
             assert status == "DASH_SUCCESS", said
             try:
                 Plan(problem, plan).check()
             except AssertionError as wrong:
-                raise AssertionError(f"problem {number} of seed {seed}, kind {kind}: {problem}") from wrong
+                raise AssertionError(
+                    f"problem {number} of seed {seed}, kind {kind}: {problem}"
+                ) from wrong
             library.dashWorldPlanDestroy(plan)
             plans += 1
         library.dashWorldDestroy(world)

@@ -31,8 +31,10 @@ def refusals() -> None:
     found = refused(lambda: kernel.backward(**tensors(), layout="sbhd"), ArgumentError)
     assert found == "layout: expected one of bhsd, bshd, thd, found 'sbhd'", found
     found = refused(lambda: kernel.backward(**tensors(q=3)), ArgumentError)
-    assert found == ("expected a tensor of PyTorch or CuPy, one with __cuda_array_interface__, or dash_attn.Tensor, "
-                     "found int"), found
+    assert (
+        found == "expected a tensor of PyTorch or CuPy, one with __cuda_array_interface__, or"
+        " dash_attn.Tensor, found int"
+    ), found
     found = refused(lambda: kernel.backward(**tensors(), stream="main"), ArgumentError)
     assert found == "stream: expected a number or a stream of PyTorch or CuPy, found str", found
     found = refused(lambda: kernel.reserve(batch=1), ArgumentError)
@@ -42,7 +44,9 @@ def refusals() -> None:
     # A second call of known shapes has its addresses checked as well.
     kernel.backward(**tensors())
     driver.names()
-    found = refused(lambda: kernel.backward(**with_("dq", pointer=tensors()["o"].pointer)), ArgumentError)
+    found = refused(
+        lambda: kernel.backward(**with_("dq", pointer=tensors()["o"].pointer)), ArgumentError
+    )
     assert found == "dq: this output shares memory with o" and not driver.names(), found
 
 
@@ -59,13 +63,20 @@ def other_refusals() -> None:
 
     kernel = Kernel.load(write(TMP / "table", table=bytes(64)), StubDriver())
     found = refused(lambda: kernel.backward(**tensors()), ArgumentError)
-    assert found == ("'attention_bwd' serves q_rows = 4096, found 256; its order is a table for stated sizes, made for others "
-                     "by: dash-opt --dash-to-ptx=..."), found
+    assert (
+        found
+        == "'attention_bwd' serves q_rows = 4096, found 256; its order is a table for stated sizes,"
+        " made for others by: dash-opt --dash-to-ptx=..."
+    ), found
 
 
 class OfInterface:
     def __init__(self, **interface: Any) -> None:
-        self.__cuda_array_interface__ = {"version": 3, "data": (1 << 40, False), "strides": None} | interface
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "data": (1 << 40, False),
+            "strides": None,
+        } | interface
 
 
 def other_libraries() -> None:
@@ -73,13 +84,19 @@ def other_libraries() -> None:
     kernel = Kernel.load(write(TMP / "libraries"), driver)
     shape = (2, 4, 256, 128)
     kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<u2")))
-    kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 256, 2))))
+    kernel.backward(
+        **tensors(q=OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 256, 2)))
+    )
     assert len(driver.launches()) == 7
-    found = refused(lambda: kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<f8"))), ArgumentError)
+    found = refused(
+        lambda: kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<f8"))), ArgumentError
+    )
     assert found == "q: expected elements of bf16, f16, f32 or i32, found <f8", found
     odd = OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 255, 2))
     found = refused(lambda: kernel.backward(**tensors(q=odd)), ArgumentError)
-    assert found == "q: expected strides of whole elements, found (262144, 65536, 255, 2) bytes", found
+    assert found == "q: expected strides of whole elements, found (262144, 65536, 255, 2) bytes", (
+        found
+    )
 
 
 def interleaved() -> None:
@@ -109,8 +126,11 @@ def interleaved() -> None:
 
     # [batch, rows, 3, heads, dim], [batch, rows, heads, 3, dim] and [batch, heads, 3, rows, dim],
     # as [batch, heads, rows, dim].
-    for strides, step in (((4 * 9 * 128, 128, 9 * 128), 3 * 128), ((4 * 9 * 128, 3 * 128, 9 * 128), 128),
-                          ((36 * 128, 12 * 128, 128), 4 * 128)):
+    for strides, step in (
+        ((4 * 9 * 128, 128, 9 * 128), 3 * 128),
+        ((4 * 9 * 128, 3 * 128, 9 * 128), 128),
+        ((36 * 128, 12 * 128, 128), 4 * 128),
+    ):
         parts = [view(i * step, strides) for i in range(3)]
         assert all(is_disjoint(a, b) for a in parts for b in parts if a is not b), strides
         assert not is_disjoint(parts[0], replace(parts[1], pointer=parts[1].pointer - 16)), strides

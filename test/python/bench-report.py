@@ -16,18 +16,39 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import SOURCE  # noqa: E402
 
 from dash_attn.measure.picture import LINE, draw, draw_calls, spread  # noqa: E402
-from dash_attn.measure.report import compared, print_calls, print_comparison, print_table  # noqa: E402
+from dash_attn.measure.report import (
+    compared,
+    print_calls,
+    print_comparison,
+    print_table,
+)  # noqa: E402
 
-BASELINES = json.loads((SOURCE / "python/dash_attn/measure/baselines.json").read_text(encoding="utf-8"))
+BASELINES = json.loads(
+    (SOURCE / "python/dash_attn/measure/baselines.json").read_text(encoding="utf-8")
+)
 
 
 def result(variant: str, rows: int, tflops: float, **entries: float) -> dict:
-    return {"head_dim": 128, "mask": "full", "rows": rows, "variant": variant, "tflops": tflops, "ms": 0.5, "ms_p10": 0.4,
-            "ms_p90": 0.6, "entries_ms": entries}
+    return {
+        "head_dim": 128,
+        "mask": "full",
+        "rows": rows,
+        "variant": variant,
+        "tflops": tflops,
+        "ms": 0.5,
+        "ms_p10": 0.4,
+        "ms_p90": 0.6,
+        "entries_ms": entries,
+    }
 
 
 def texts_of(picture: str) -> list[str]:
-    return [element.text or "" for element in xml.etree.ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    return [
+        element.text or ""
+        for element in xml.etree.ElementTree.fromstring(picture).iter(
+            "{http://www.w3.org/2000/svg}text"
+        )
+    ]
 
 
 # 24 problems, and in geometric mean the fastest deterministic of them is 0.94 of the fastest.
@@ -36,9 +57,13 @@ assert len({(row["head_dim"], row["mask"], row["rows"]) for row in rows}) == 24
 mean = math.exp(sum(math.log(row["best_det"] / row["best_nd"]) for row in rows) / len(rows))
 assert round(mean, 2) == 0.94, mean
 for row in rows:
-    columns = {name: value for name, value in row.items() if name not in ("head_dim", "mask", "rows")}
+    columns = {
+        name: value for name, value in row.items() if name not in ("head_dim", "mask", "rows")
+    }
     for best in ("nd", "det"):
-        assert row[f"best_{best}"] == max(value for name, value in columns.items() if name.endswith(f"_{best}")), row
+        assert row[f"best_{best}"] == max(
+            value for name, value in columns.items() if name.endswith(f"_{best}")
+        ), row
 
 # CHECK: head dim, mask, S fa3_det shift cudnn (nd)
 # CHECK-NEXT: 128 full 4096 510 561 (1.10) 510 (1.00)
@@ -47,8 +72,15 @@ for row in rows:
 # CHECK-NEXT: the same to cuDNN in this process - 1.100 -
 # CHECK: microseconds of each entry
 # CHECK-NEXT: 128 full 4096 shift: prepare 40, main 400; whole 500 (400 to 600)
-print_table([result("shift", 4096, 561, prepare=0.04, main=0.4), result("cudnn (nd)", 4096, 510),
-             result("shift", 300, 400)], BASELINES, {"shift": {"fa3_det": 1.1, "problems": 1, "cudnn_here": 1.1}})
+print_table(
+    [
+        result("shift", 4096, 561, prepare=0.04, main=0.4),
+        result("cudnn (nd)", 4096, 510),
+        result("shift", 300, 400),
+    ],
+    BASELINES,
+    {"shift": {"fa3_det": 1.1, "problems": 1, "cudnn_here": 1.1}},
+)
 
 # CHECK: head dim, mask, S old us new to old old to old
 # CHECK-NEXT: 128 full 512 500.0 1.2500 1.0000
@@ -58,10 +90,16 @@ print_table([result("shift", 4096, 561, prepare=0.04, main=0.4), result("cudnn (
 
 
 def three(rows: int, new: float, again: float) -> list[dict]:
-    return [result("old", rows, 1), result("new", rows, 1) | {"ms": new}, result("old again", rows, 1) | {"ms": again}]
+    return [
+        result("old", rows, 1),
+        result("new", rows, 1) | {"ms": new},
+        result("old again", rows, 1) | {"ms": again},
+    ]
 
 
-means = print_comparison([compared(three(512, 0.4, 0.5), ""), compared(three(1024, 0.625, 0.495), "dq[0, 0]")])
+means = print_comparison(
+    [compared(three(512, 0.4, 0.5), ""), compared(three(1024, 0.625, 0.495), "dq[0, 0]")]
+)
 assert means["new"]["least"] == 0.8, means
 
 # Names stand between top and bottom, in the order of what they name and with room between; those
@@ -70,17 +108,36 @@ assert spread([10, 50, 90], 0, 100) == [10, 50, 90]
 for places in ([50, 50, 50, 50], [99, 98, 0, 97], [0, 1, 2, 3, 100]):
     found = spread(places, 0, 100)
     ordered = [found[i] for i in sorted(range(len(places)), key=places.__getitem__)]
-    assert 0 <= ordered[0] and ordered[-1] <= 100 and all(b - a >= LINE for a, b in zip(ordered, ordered[1:])), (places, found)
+    assert (
+        0 <= ordered[0]
+        and ordered[-1] <= 100
+        and all(b - a >= LINE for a, b in zip(ordered, ordered[1:]))
+    ), (places, found)
 
 # A picture of one length of one problem, and of none of ours; all names are there, and ours is the
 # best of its orders.
-record = {"gpu": "GPU <1>", "date": "2026-01-01", "results": [
-    result("shift", 4096, 561), result("ascending", 4096, 300), result("unordered (nd)", 4096, 600), result("cudnn (nd)", 4096, 510)]}
+record = {
+    "gpu": "GPU <1>",
+    "date": "2026-01-01",
+    "results": [
+        result("shift", 4096, 561),
+        result("ascending", 4096, 300),
+        result("unordered (nd)", 4096, 600),
+        result("cudnn (nd)", 4096, 510),
+    ],
+}
 texts = texts_of(draw(record, BASELINES))
 assert "Whole backward, GPU <1>, bf16, 2026-01-01" in texts, texts
-assert texts[-4:] == ["FA3 det (other day)", "cuDNN (nd)", "dash, ascending", "dash, best order"], texts
+assert texts[-4:] == [
+    "FA3 det (other day)",
+    "cuDNN (nd)",
+    "dash, ascending",
+    "dash, best order",
+], texts
 record["results"] = [result("flash (nd)", 300, 510)]
-assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(draw(record, BASELINES))
+assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(
+    draw(record, BASELINES)
+)
 
 # Calls of frameworks: a table for each measure, and why one refuses; a dot of ours and letters of
 # others, each with its name.
@@ -97,16 +154,30 @@ assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(d
 
 
 def of_call(shape: str, variant: str, ms: float, tflops: float, mib: float, host_us: float) -> dict:
-    return {"shape": shape, "variant": variant, "ms": ms, "tflops": tflops, "mib": mib, "host_us": host_us}
+    return {
+        "shape": shape,
+        "variant": variant,
+        "ms": ms,
+        "tflops": tflops,
+        "mib": mib,
+        "host_us": host_us,
+    }
 
 
-record["results"] = [of_call("32/8 heads, 8k", "dash", 2.5, 550, 300, 190), of_call("32/8 heads, 8k", "SDPA cuDNN", 3, 500, 200, 150),
-                     of_call("batch 1, 512", "dash", 0.25, 50, 3, 180),
-                     {"shape": "batch 1, 512", "variant": "SDPA cuDNN", "refused": "no kernel"}]
+record["results"] = [
+    of_call("32/8 heads, 8k", "dash", 2.5, 550, 300, 190),
+    of_call("32/8 heads, 8k", "SDPA cuDNN", 3, 500, 200, 150),
+    of_call("batch 1, 512", "dash", 0.25, 50, 3, 180),
+    {"shape": "batch 1, 512", "variant": "SDPA cuDNN", "refused": "no kernel"},
+]
 print_calls(record["results"])
 picture = draw_calls(record)
 texts = texts_of(picture)
-assert texts[0] == "Forward and backward, GPU <1>, bf16, 2026-01-01: TFLOP/s" and texts[-3:] == ["dash", "c", "SDPA cuDNN"], texts
+assert texts[0] == "Forward and backward, GPU <1>, bf16, 2026-01-01: TFLOP/s" and texts[-3:] == [
+    "dash",
+    "c",
+    "SDPA cuDNN",
+], texts
 # One of each is that of the names.
 assert texts.count("c") == 2 and picture.count("<circle") == 3, picture
 assert "600" in texts and "700" not in texts, texts

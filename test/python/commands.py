@@ -19,11 +19,30 @@ from dash_attn.kernel.library import library
 TMP = Path(sys.argv[1])
 VERSION = library().dashGetVersion().text
 BAD = TMP / "bad.json"
-CONTENTS = ("", "{", "[]", "3", '"text"', "null", "{}", '{"results": 3}', '{"results": [3]}', '{"dash_audit": 1}', '{"kernels": {}}', "[" * 200000, "\udcff")
+CONTENTS = (
+    "",
+    "{",
+    "[]",
+    "3",
+    '"text"',
+    "null",
+    "{}",
+    '{"results": 3}',
+    '{"results": [3]}',
+    '{"dash_audit": 1}',
+    '{"kernels": {}}',
+    "[" * 200000,
+    "\udcff",
+)
 
 
 def call(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", f"dash_attn.{name}", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", f"dash_attn.{name}", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def says_its_version() -> None:
@@ -36,20 +55,37 @@ def says_its_version() -> None:
 def in_a_line(name: str, main: list[str]) -> None:
     """In this process, which is quicker."""
     command = __import__(f"dash_attn.{name}", fromlist=["main"]).main
-    with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.redirect_stdout(io.StringIO()) as said:
+    with (
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+        contextlib.redirect_stdout(io.StringIO()) as said,
+    ):
         status = command(main)
     text = errors.getvalue()
-    assert status == commands.TROUBLE and text.startswith(f"dash_attn.{name}: error: ") and str(BAD) in text, (name, status, text[-500:])
+    assert (
+        status == commands.TROUBLE
+        and text.startswith(f"dash_attn.{name}: error: ")
+        and str(BAD) in text
+    ), (name, status, text[-500:])
     assert text.count("\n") == 1 and len(text) < 2000 and not said.getvalue(), (name, text[:500])
 
 
 def bad_files() -> None:
     for content in CONTENTS:
         BAD.write_bytes(content.encode("utf-8", errors="surrogateescape"))
-        for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"]), ("doctor", [f"--config={BAD}"])):
+        for name, arguments in (
+            ("audit", [BAD, BAD]),
+            ("tune", [TMP / "costs", f"--from={BAD}"]),
+            ("cubin", [BAD, "--ptxas=/bin/true"]),
+            ("doctor", [f"--config={BAD}"]),
+        ):
             in_a_line(name, [str(one) for one in arguments])
     BAD.unlink()
-    for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"]), ("doctor", [f"--program={BAD}"])):
+    for name, arguments in (
+        ("audit", [BAD, BAD]),
+        ("tune", [TMP / "costs", f"--from={BAD}"]),
+        ("cubin", [BAD, "--ptxas=/bin/true"]),
+        ("doctor", [f"--program={BAD}"]),
+    ):
         in_a_line(name, [str(one) for one in arguments])
     assert not (TMP / "costs").exists()
 
@@ -57,7 +93,12 @@ def bad_files() -> None:
 def statuses() -> None:
     for name, digits in (("one", 1), ("other", 2)):
         Run((Entry(0, "forward", "", "mm", 0, digits),)).save(TMP / name)
-    for names, status in ((("one", "one"), 0), (("one", "other"), 1), (("one", "none"), 2), (("one",), 2)):
+    for names, status in (
+        (("one", "one"), 0),
+        (("one", "other"), 1),
+        (("one", "none"), 2),
+        (("one",), 2),
+    ):
         assert call("audit", *(TMP / name for name in names)).returncode == status, names
     # A mistake of our own is not "they differ"
     with contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -70,7 +111,13 @@ def statuses() -> None:
         assert commands.run("tune", interrupted, "nothing is lost") == 130
     assert errors.getvalue().endswith("dash_attn.tune: interrupted; nothing is lost\n")
     with open("/dev/full", "w") as full:  # nor is a result that cannot be read
-        done = subprocess.run([sys.executable, "-m", "dash_attn.audit", TMP / "one", TMP / "one"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "dash_attn.audit", TMP / "one", TMP / "one"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 2 and "dash_attn.audit: error: " in done.stderr, done
     assert json.loads((TMP / "one").read_text().splitlines()[0])["dash_audit"] == 1
 

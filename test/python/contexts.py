@@ -23,7 +23,17 @@ from stub_driver import STUB, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, DriverError, Kernel, Tensor  # noqa: E402
 from dash_attn.kernel.launch import references  # noqa: E402
-from dash_attn.kernel.library import HANDLER, Arguments, Handle, Memory, StringRef, check, library, make, named  # noqa: E402
+from dash_attn.kernel.library import (
+    HANDLER,
+    Arguments,
+    Handle,
+    Memory,
+    StringRef,
+    check,
+    library,
+    make,
+    named,
+)  # noqa: E402
 from dash_attn.kernel.plan import Plan  # noqa: E402
 
 TMP = Path(sys.argv[1])
@@ -74,13 +84,20 @@ def contexts(driver: StubDriver) -> dict[str, int | None]:
 
 
 def on_device(device: int, **sizes: int) -> dict[str, Tensor]:
-    return {name: replace(tensor, pointer=tensor.pointer | device << 60, device=device) for name, tensor in tensors(**sizes).items()}
+    return {
+        name: replace(tensor, pointer=tensor.pointer | device << 60, device=device)
+        for name, tensor in tensors(**sizes).items()
+    }
 
 
 class OfInterface:
     def __init__(self, tensor: Tensor) -> None:
-        self.__cuda_array_interface__ = {"version": 3, "data": (tensor.pointer, False), "shape": tensor.shape,
-                                         "typestr": "<f4" if tensor.dtype == "f32" else "<u2"}
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "data": (tensor.pointer, False),
+            "shape": tensor.shape,
+            "typestr": "<f4" if tensor.dtype == "f32" else "<u2",
+        }
 
 
 def device_in_use() -> None:
@@ -108,7 +125,12 @@ def python_calls() -> None:
             in_thread(lambda: kernel.backward(**given, stream=7), context)
             in_thread(lambda: kernel.backward(**given, stream=PER_THREAD), context)
             in_thread(lambda: kernel.bind(**given).run(), context)
-            in_thread(lambda: kernel.backward(**{name: OfInterface(tensor) for name, tensor in given.items()}), context)
+            in_thread(
+                lambda: kernel.backward(
+                    **{name: OfInterface(tensor) for name, tensor in given.items()}
+                ),
+                context,
+            )
             in_thread(lambda: kernel.reserve(device=device, stream=9, **SIZES), context)
             bound = kernel.bind(**given)
             in_thread(lambda: (bound.ready(), bound.run_step(0)), context)
@@ -118,7 +140,9 @@ def python_calls() -> None:
             given = on_device(device, q_rows=4096, kv_rows=4096)
             in_thread(lambda: tabled.backward(**given), context)
             in_thread(lambda: tabled.backward(**given, stream=7), context)
-            assert [name for name in driver.names() if name == "attention_bwd_main"] == ["attention_bwd_main"] * 2
+            assert [name for name in driver.names() if name == "attention_bwd_main"] == [
+                "attention_bwd_main"
+            ] * 2
             del kernel, tabled, bound
             in_thread(gc.collect, context)
             driver.calls()
@@ -132,11 +156,26 @@ def c_calls() -> None:
             for order in (b"", table):
                 path = str(write(TMP / "c" / word / str(device), table=order)).encode()
                 sizes = OF_TABLE if order else SIZES
-                kernel, plan, given = make(lib.dashKernelOpen, driver.handle, StringRef.of(path)), Handle(), named(sizes)
+                kernel, plan, given = (
+                    make(lib.dashKernelOpen, driver.handle, StringRef.of(path)),
+                    Handle(),
+                    named(sizes),
+                )
                 driver.calls()
-                in_thread(lambda: check(lib.dashPlanCreate(kernel, device, given, len(given), HANDLER, None, ctypes.byref(plan))), context)
+                in_thread(
+                    lambda: check(
+                        lib.dashPlanCreate(
+                            kernel, device, given, len(given), HANDLER, None, ctypes.byref(plan)
+                        )
+                    ),
+                    context,
+                )
                 assert [call[0] for call in driver.calls()].count("load") == 1
-                tensors_ = references(list(on_device(device, q_rows=sizes["q_rows"], kv_rows=sizes["kv_rows"]).values()))
+                tensors_ = references(
+                    list(
+                        on_device(device, q_rows=sizes["q_rows"], kv_rows=sizes["kv_rows"]).values()
+                    )
+                )
                 workspace = Memory(1 << 50 | device << 60, lib.dashPlanGetWorkspaceBytes(plan))
                 memory = Memory(1 << 51 | device << 60, lib.dashPlanGetOrderBytes(plan))
                 arguments = Arguments(tensors_, len(tensors_), 0.5, workspace, memory)
@@ -144,15 +183,40 @@ def c_calls() -> None:
                 steps = lib.dashPlanGetNumSteps(plan)
                 orders = 0 if order else 1
                 reference = ctypes.byref(arguments)
-                for expected, name, one in ((0, "Clear", workspace), (orders, "MakeOrder", memory), (0, "Check", reference),
-                                            (steps, "Run", reference), (steps + orders, "RunAnew", reference)):
-                    in_thread(lambda: check(getattr(lib, f"dashPlan{name}")(plan, None, one, HANDLER, None)), context)
+                for expected, name, one in (
+                    (0, "Clear", workspace),
+                    (orders, "MakeOrder", memory),
+                    (0, "Check", reference),
+                    (steps, "Run", reference),
+                    (steps + orders, "RunAnew", reference),
+                ):
+                    in_thread(
+                        lambda: check(
+                            getattr(lib, f"dashPlan{name}")(plan, None, one, HANDLER, None)
+                        ),
+                        context,
+                    )
                     assert len(driver.launches()) == expected, name
-                in_thread(lambda: check(lib.dashPlanRunStep(plan, 1, None, reference, HANDLER, None)), context)
-                in_thread(lambda: check(lib.dashPlanIsCapturing(plan, None, HANDLER, None, ctypes.byref(is_capturing))), context)
+                in_thread(
+                    lambda: check(lib.dashPlanRunStep(plan, 1, None, reference, HANDLER, None)),
+                    context,
+                )
+                in_thread(
+                    lambda: check(
+                        lib.dashPlanIsCapturing(
+                            plan, None, HANDLER, None, ctypes.byref(is_capturing)
+                        )
+                    ),
+                    context,
+                )
                 assert len(driver.launches()) == 1 and is_capturing.value == 0
-                in_thread(lambda: (lib.dashKernelDestroy(kernel), lib.dashPlanDestroy(plan)), context)
-                assert [call for call in driver.calls() if call[0] in ("unload", "release")] == [["unload"], ["release", str(device)]]
+                in_thread(
+                    lambda: (lib.dashKernelDestroy(kernel), lib.dashPlanDestroy(plan)), context
+                )
+                assert [call for call in driver.calls() if call[0] in ("unload", "release")] == [
+                    ["unload"],
+                    ["release", str(device)],
+                ]
 
 
 def whose_capture() -> None:
@@ -174,8 +238,11 @@ def streams_of_others() -> None:
     kernel = Kernel.load(write(TMP / "stream"), driver)
     driver.names()
     found = refused(lambda: kernel.backward(**tensors(), stream=FOREIGN), ArgumentError)
-    assert found == ("fill 128 bytes: CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle; expected a stream of the primary context of "
-                     "device 0, found one of another context or device"), found
+    assert (
+        found
+        == "fill 128 bytes: CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle; expected a"
+        " stream of the primary context of device 0, found one of another context or device"
+    ), found
     assert driver.launches() == []
 
 
@@ -186,5 +253,12 @@ def no_such_device() -> None:
     assert found == "take the context of device 7: CUDA_ERROR_UNKNOWN (101): unknown error", found
 
 
-for test in (device_in_use, python_calls, c_calls, whose_capture, streams_of_others, no_such_device):
+for test in (
+    device_in_use,
+    python_calls,
+    c_calls,
+    whose_capture,
+    streams_of_others,
+    no_such_device,
+):
     test()

@@ -19,7 +19,9 @@ SINK = ", %sink: memref<?xf32>, %dsink: memref<?x?xf32, strided<[?, 1]>>)"
 SINK_CLAUSE = " sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32, strided<[?, 1]>>)"
 
 
-def program(*changes: tuple[str, str], mask: str = "causal", options: str = "kind=ascending") -> Callable[[], object]:
+def program(
+    *changes: tuple[str, str], mask: str = "causal", options: str = "kind=ascending"
+) -> Callable[[], object]:
     text = (EXAMPLES / f"bwd-{mask}.mlir").read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text, old
@@ -40,25 +42,63 @@ def clause(words: str) -> Callable[[], object]:
 
 
 NARROW_V = "!narrow = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>\n"
-V_APART = program(("!per_row = ", f"{NARROW_V}!per_row = "), *((f"%{name}: !tensor", f"%{name}: !narrow") for name in ("v", "do", "o", "dv")),
-                  ("!tensor, !tensor, !tensor, !tensor, !per_row, !tensor)", "!tensor, !tensor, !narrow, !narrow, !per_row, !narrow)"),
-                  ("outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)", "outs(%dq, %dk, %dv : !tensor, !tensor, !narrow)"))
+V_APART = program(
+    ("!per_row = ", f"{NARROW_V}!per_row = "),
+    *((f"%{name}: !tensor", f"%{name}: !narrow") for name in ("v", "do", "o", "dv")),
+    (
+        "!tensor, !tensor, !tensor, !tensor, !per_row, !tensor)",
+        "!tensor, !tensor, !narrow, !narrow, !per_row, !narrow)",
+    ),
+    (
+        "outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)",
+        "outs(%dq, %dk, %dv : !tensor, !tensor, !narrow)",
+    ),
+)
 
-demand_column(ROOT, "kernels, libdash", {
-    "bf16, f16": [element("bf16"), element("f16")],
-    "head dims that are multiples of 8 up to 128": [*(head_dim(columns) for columns in range(8, 129, 8))],
-    "full and causal masks, sliding windows, grouped heads, sinks": [
-        program(), program(mask="full"), program(mask="window"), program(options="kind=ascending sizes=heads:8,kv-heads:2"),
-        program(("%scale: f32)", "%scale: f32" + SINK), (" scale(%scale)", f" scale(%scale){SINK_CLAUSE}"))],
-    "windows with a right side": [program(("[512, 0]", "[512, 64]"), mask="window")],
-    "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
-        clause(" sequences(<?>)"), program(("level(run)", "level(batch)"), (" scale(%scale)", " scale(%scale) sequences(<?>)"))],
-    "v of another head dim than q and k": [V_APART],
-    "softcaps, block masks, unions of masks, level `batch` for batches": [
-        clause(" softcap(50.0)"), program(mask="blocks", options="kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2"),
-        program(mask="union"), program(("level(run)", "level(batch)"))],
-    "several GPUs: batch and heads apart": [],
-    "several GPUs: rows of one document apart, head dims 64 and 128": [],
-    "float32, fp8, head dims 192 and 256, dropout, biases": [
-        element("f32"), element("f8E4M3FN"), head_dim(192), head_dim(256), clause(" dropout(0.1)"), clause(" bias(%bias : !tensor)")],
-})
+demand_column(
+    ROOT,
+    "kernels, libdash",
+    {
+        "bf16, f16": [element("bf16"), element("f16")],
+        "head dims that are multiples of 8 up to 128": [
+            *(head_dim(columns) for columns in range(8, 129, 8))
+        ],
+        "full and causal masks, sliding windows, grouped heads, sinks": [
+            program(),
+            program(mask="full"),
+            program(mask="window"),
+            program(options="kind=ascending sizes=heads:8,kv-heads:2"),
+            program(
+                ("%scale: f32)", "%scale: f32" + SINK),
+                (" scale(%scale)", f" scale(%scale){SINK_CLAUSE}"),
+            ),
+        ],
+        "windows with a right side": [program(("[512, 0]", "[512, 64]"), mask="window")],
+        "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
+            clause(" sequences(<?>)"),
+            program(
+                ("level(run)", "level(batch)"), (" scale(%scale)", " scale(%scale) sequences(<?>)")
+            ),
+        ],
+        "v of another head dim than q and k": [V_APART],
+        "softcaps, block masks, unions of masks, level `batch` for batches": [
+            clause(" softcap(50.0)"),
+            program(
+                mask="blocks",
+                options="kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2",
+            ),
+            program(mask="union"),
+            program(("level(run)", "level(batch)")),
+        ],
+        "several GPUs: batch and heads apart": [],
+        "several GPUs: rows of one document apart, head dims 64 and 128": [],
+        "float32, fp8, head dims 192 and 256, dropout, biases": [
+            element("f32"),
+            element("f8E4M3FN"),
+            head_dim(192),
+            head_dim(256),
+            clause(" dropout(0.1)"),
+            clause(" bias(%bias : !tensor)"),
+        ],
+    },
+)

@@ -29,11 +29,21 @@ torch.set_num_threads(1)
 CALLED: list[Any] = []
 
 
-def gradients(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor, scale: float) -> Any:
+def gradients(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    do: torch.Tensor,
+    lse: torch.Tensor,
+    delta: torch.Tensor,
+    scale: float,
+) -> Any:
     """Gradients of one kv head, q: [heads, rows, dim], k: [rows, dim]; dq, and the sums of dK,
     without the factor, and of dV."""
     q, k, v, do = (one.double() for one in (q, k, v, do))
-    assert all(one.isfinite().all() for one in (q, k, v, do, delta)), "a kernel would read what was never written"
+    assert all(one.isfinite().all() for one in (q, k, v, do, delta)), (
+        "a kernel would read what was never written"
+    )
     seen = torch.arange(k.shape[0]) <= (torch.arange(q.shape[1]) + k.shape[0] - q.shape[1])[:, None]
     p = (scale * q @ k.T - lse[..., None]).exp().masked_fill(~seen, 0)
     ds = p * (do @ v.T - delta[..., None])
@@ -44,10 +54,17 @@ def in_fragments(rows: torch.Tensor) -> torch.Tensor:
     """As docs/binary-interface.md says, word by word: tiles of 64 rows of q, so two pieces of a kv
     tile, each of half of the columns."""
     tiles, width = -(-rows.shape[0] // 128), rows.shape[1] // 2
-    padded = torch.cat([rows, rows.new_full((tiles * 128 - rows.shape[0], rows.shape[1]), torch.nan)])
-    tile, piece, w, i, t, r, e = torch.meshgrid(*map(torch.arange, (tiles, 2, 2, width // 8, 128, 2, 2)), indexing="ij")
+    padded = torch.cat(
+        [rows, rows.new_full((tiles * 128 - rows.shape[0], rows.shape[1]), torch.nan)]
+    )
+    tile, piece, w, i, t, r, e = torch.meshgrid(
+        *map(torch.arange, (tiles, 2, 2, width // 8, 128, 2, 2)), indexing="ij"
+    )
     place = (tile * 2 + piece) * 128 * width + w * 64 * width + i * 512 + t * 4 + r * 2 + e
-    row, column = tile * 128 + 64 * w + 16 * (t // 32) + (t % 32) // 4 + 8 * r, piece * width + 8 * i + 2 * (t % 4) + e
+    row, column = (
+        tile * 128 + 64 * w + 16 * (t // 32) + (t % 32) // 4 + 8 * r,
+        piece * width + 8 * i + 2 * (t % 4) + e,
+    )
     words = torch.full((padded.numel(),), -torch.inf)
     words[place.flatten()] = padded[row.flatten(), column.flatten()]
     return words
@@ -61,8 +78,27 @@ class Leaf:
     def __init__(self, *shape: Any) -> None:
         self.shape = shape
 
-    def bind(self, *, q: Any, k: Any, v: Any, do: Any, o: None, lse: Any, delta: Any, dq: Any, dk: Any, dv: Any, scale: float) -> Any:
-        assert o is None and (q.shape[2], k.shape[2]) == self.shape[3:] and q.shape[2] % 64 == 0 and k.shape[2] % 64 == 0
+    def bind(
+        self,
+        *,
+        q: Any,
+        k: Any,
+        v: Any,
+        do: Any,
+        o: None,
+        lse: Any,
+        delta: Any,
+        dq: Any,
+        dk: Any,
+        dv: Any,
+        scale: float,
+    ) -> Any:
+        assert (
+            o is None
+            and (q.shape[2], k.shape[2]) == self.shape[3:]
+            and q.shape[2] % 64 == 0
+            and k.shape[2] % 64 == 0
+        )
         CALLED.append(("leaf", q.shape[2], k.shape[2]))
         found, *sums = gradients(q[0], k[0, 0], v[0, 0], do[0], lse[0], delta[0], scale)
         dq[0] = found
@@ -72,7 +108,9 @@ class Leaf:
             parts.append(in_fragments(one.float()).view(torch.uint8))
             regions[name] = SimpleNamespace(offset=at, bytes=parts[-1].numel())
             at += parts[-1].numel()
-        return SimpleNamespace(plan=SimpleNamespace(regions=lambda: regions), run_kept=lambda: torch.cat(parts))
+        return SimpleNamespace(
+            plan=SimpleNamespace(regions=lambda: regions), run_kept=lambda: torch.cat(parts)
+        )
 
 
 class Whole:
@@ -81,26 +119,69 @@ class Whole:
     def __init__(self, wanted: Any) -> None:
         assert wanted.takes_delta and wanted.sizes[:3] in ((), (1, 2, 1))
 
-    def backward(self, *, q: Any, k: Any, v: Any, do: Any, o: None, lse: Any, delta: Any, dq: Any, dk: Any, dv: Any, scale: float) -> None:
+    def backward(
+        self,
+        *,
+        q: Any,
+        k: Any,
+        v: Any,
+        do: Any,
+        o: None,
+        lse: Any,
+        delta: Any,
+        dq: Any,
+        dk: Any,
+        dv: Any,
+        scale: float,
+    ) -> None:
         CALLED.append(("whole", q.shape[2]))
-        dq[0], sum_of_k, dv[0, 0] = gradients(q[0], k[0, 0], v[0, 0], do[0], lse[0], delta[0], scale)
+        dq[0], sum_of_k, dv[0, 0] = gradients(
+            q[0], k[0, 0], v[0, 0], do[0], lse[0], delta[0], scale
+        )
         dk[0, 0] = scale * sum_of_k
 
 
-def of_list(kernel: Any, scale: float, *, cu_seqlens_q: Any, cu_seqlens_kv: Any, **given: Any) -> None:
+def of_list(
+    kernel: Any, scale: float, *, cu_seqlens_q: Any, cu_seqlens_kv: Any, **given: Any
+) -> None:
     assert torch.equal(cu_seqlens_q, cu_seqlens_kv) and cu_seqlens_q.dtype == torch.int32
     CALLED.append(("list", len(cu_seqlens_q) - 1))
     for first, end in zip(cu_seqlens_q.tolist(), cu_seqlens_q.tolist()[1:]):
-        part = {name: one[:, first:end] if name in ("lse", "delta") else one[first:end].transpose(0, 1) for name, one in given.items()}
-        found = gradients(part["q"], part["k"][0], part["v"][0], part["do"], part["lse"], part["delta"], scale)
+        part = {
+            name: one[:, first:end] if name in ("lse", "delta") else one[first:end].transpose(0, 1)
+            for name, one in given.items()
+        }
+        found = gradients(
+            part["q"], part["k"][0], part["v"][0], part["do"], part["lse"], part["delta"], scale
+        )
         part["dq"][:], part["dk"][0], part["dv"][0] = found[0], scale * found[1], found[2]
 
 
-def flash(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, most_q: int, most_k: int, left: int, right: int, scale: float) -> Any:
-    assert (left, right) == (-1, 0) and most_q >= max(2, *cu_q.diff().tolist()) and most_k >= max(cu_k.diff().tolist())
+def flash(
+    q: Any,
+    k: Any,
+    v: Any,
+    cu_q: Any,
+    cu_k: Any,
+    most_q: int,
+    most_k: int,
+    left: int,
+    right: int,
+    scale: float,
+) -> Any:
+    assert (
+        (left, right) == (-1, 0)
+        and most_q >= max(2, *cu_q.diff().tolist())
+        and most_k >= max(cu_k.diff().tolist())
+    )
     o, lse = torch.empty_like(q), torch.empty(q.shape[1], q.shape[0])
-    for of_q, of_k in zip(zip(cu_q.tolist(), cu_q.tolist()[1:]), zip(cu_k.tolist(), cu_k.tolist()[1:])):
-        one, of, values = (x[slice(*part)].transpose(0, 1).double() for x, part in ((q, of_q), (k, of_k), (v, of_k)))
+    for of_q, of_k in zip(
+        zip(cu_q.tolist(), cu_q.tolist()[1:]), zip(cu_k.tolist(), cu_k.tolist()[1:])
+    ):
+        one, of, values = (
+            x[slice(*part)].transpose(0, 1).double()
+            for x, part in ((q, of_q), (k, of_k), (v, of_k))
+        )
         # Each by itself: its bits do not depend on the others, nor on keys that it does not see.
         for row in range(one.shape[1]):
             seen = row + of.shape[1] - one.shape[1] + 1
@@ -114,16 +195,44 @@ def by_stand_ins() -> None:
     documents = (700, 130, 63, 1, 20)
     inputs = whole(documents)
     reference = found_of(made(1, documents), inputs)
-    with mock.patch.multiple(batches, refusal_of_device=lambda _: None, kernel_of_leaf=Leaf, kernel_of=Whole, kernel_for=lambda *_, **__: None), \
-            mock.patch.object(batches.pieces, "backward_of_sequences", of_list), mock.patch.object(batches.sequences, "forward", flash), \
-            mock.patch.object(kernels, "Reference", lambda scale: batches.Batches(scale, 2, 64, torch.bfloat16, torch.device("cpu"))):
+    with (
+        mock.patch.multiple(
+            batches,
+            refusal_of_device=lambda _: None,
+            kernel_of_leaf=Leaf,
+            kernel_of=Whole,
+            kernel_for=lambda *_, **__: None,
+        ),
+        mock.patch.object(batches.pieces, "backward_of_sequences", of_list),
+        mock.patch.object(batches.sequences, "forward", flash),
+        mock.patch.object(
+            kernels,
+            "Reference",
+            lambda scale: batches.Batches(scale, 2, 64, torch.bfloat16, torch.device("cpu")),
+        ),
+    ):
         expected = found_of(made(1, documents), inputs)
         assert [one for one in dict.fromkeys(CALLED)] == [
-            ("list", 6), ("leaf", 320, 320), ("leaf", 192, 512), ("leaf", 64, 576), ("leaf", 192, 768), ("whole", 192)], CALLED
+            ("list", 6),
+            ("leaf", 320, 320),
+            ("leaf", 192, 512),
+            ("leaf", 64, 576),
+            ("leaf", 192, 768),
+            ("whole", 192),
+        ], CALLED
         for name, one, other in zip(NAMES, expected, reference, strict=True):
             assert (one.double() - other.double()).norm() <= 0.004 * other.double().norm(), name
         for ranks, kind in ((2, "rows"), (3, "random"), (4, "heads-first")):
-            found = found_of(made(ranks, documents, kind=kind, homes=scattered(documents, ranks, ranks), kept="inputs"), inputs)
+            found = found_of(
+                made(
+                    ranks,
+                    documents,
+                    kind=kind,
+                    homes=scattered(documents, ranks, ranks),
+                    kept="inputs",
+                ),
+                inputs,
+            )
             assert hashes(found) == hashes(expected), (ranks, kind)
         for most in ({"MOST_ROWS": 70}, {"MOST_SEQUENCES": 2}):
             CALLED.clear()
@@ -135,14 +244,20 @@ def by_stand_ins() -> None:
 def one_pass() -> None:
     """The kernel that adds sums has the bits of PyTorch's operators, and writes nothing behind its
     words."""
-    words = torch.randint(-2**31, 2**31, (2, 9001), generator=torch.Generator().manual_seed(1)).int()
-    words[:, ::3] &= ~0x7f000000
-    words[1, 2::7] = (words[0, 2::7] ^ -2**31) + 1
+    words = torch.randint(
+        -(2**31), 2**31, (2, 9001), generator=torch.Generator().manual_seed(1)
+    ).int()
+    words[:, ::3] &= ~0x7F000000
+    words[1, 2::7] = (words[0, 2::7] ^ -(2**31)) + 1
     left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
     expected = tree.fold(left[:9000].view(2, -1, 1), right[:9000].clone().view(2, -1, 1))
     fold_kernel.add_words[3,](left, right, 9000, fold_kernel.BLOCK)
-    assert torch.equal(right[:9000].view(torch.int32), expected.view(-1).view(torch.int32)), "the addition differs"
-    assert (right.view(torch.int32)[:9000] & 0x7F800000 == 0).sum() > 1000 and right[9000] == words.view(torch.float32)[1].nan_to_num(1.0, 2.0, -2.0)[9000]
+    assert torch.equal(right[:9000].view(torch.int32), expected.view(-1).view(torch.int32)), (
+        "the addition differs"
+    )
+    assert (right.view(torch.int32)[:9000] & 0x7F800000 == 0).sum() > 1000 and right[
+        9000
+    ] == words.view(torch.float32)[1].nan_to_num(1.0, 2.0, -2.0)[9000]
 
 
 def programs() -> None:
@@ -151,10 +266,22 @@ def programs() -> None:
     for group in (1, 2, 3, 4, 5, 6, 7, 8, 16):
         wanted = batches.wanted_of_leaf(64, torch.float16, group, 256, 512)
         manifest = texts_of(wanted)[0].decode()
-        assert '"dk_sum"' in manifest and '"dv_sum"' in manifest and '"apart"' not in manifest and '"delta"' in manifest, group
+        assert (
+            '"dk_sum"' in manifest
+            and '"dv_sum"' in manifest
+            and '"apart"' not in manifest
+            and '"delta"' in manifest
+        ), group
     one, other = (batches._certificates(128, dtype, 4) for dtype in (torch.bfloat16, torch.float16))
-    assert len({*one, *other}) == 5 and all(line.startswith(("sha256:", "orders of dash ")) for line in one), (one, other)
-    message = refused(lambda: made(1, DOCUMENTS, device="cuda:0" if torch.cuda.is_available() else "cpu", kernel="batches"), ArgumentError)
+    assert len({*one, *other}) == 5 and all(
+        line.startswith(("sha256:", "orders of dash ")) for line in one
+    ), (one, other)
+    message = refused(
+        lambda: made(
+            1, DOCUMENTS, device="cuda:0" if torch.cuda.is_available() else "cpu", kernel="batches"
+        ),
+        ArgumentError,
+    )
     assert message.startswith("kernel: expected a CUDA device for 'batches', found 'cpu'"), message
 
 

@@ -15,7 +15,19 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
-from worlds import DOCUMENTS, NAMES, found_of, gathered, hashes, local, made, places, scattered, whole, zigzag  # noqa: E402
+from worlds import (
+    DOCUMENTS,
+    NAMES,
+    found_of,
+    gathered,
+    hashes,
+    local,
+    made,
+    places,
+    scattered,
+    whole,
+    zigzag,
+)  # noqa: E402
 
 from dash_attn import ArgumentError, audit, reference  # noqa: E402
 from dash_attn.distributed import attention, passes, tree  # noqa: E402
@@ -31,32 +43,65 @@ def same_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
     for ranks in (1, 2, 3, 4, 8):
         for kind in ("home", "rows", "heads-first", "random"):
             for seed in range(3):
-                homes = (None, scattered(DOCUMENTS, ranks, 10 * ranks + seed), zigzag(DOCUMENTS, ranks))[seed]
+                homes = (
+                    None,
+                    scattered(DOCUMENTS, ranks, 10 * ranks + seed),
+                    zigzag(DOCUMENTS, ranks),
+                )[seed]
                 per_node = ranks if seed == 0 else (ranks + 1) // 2 if ranks % 2 == 0 else 1
                 options = {"kept": ("none", "inputs")[(ranks + seed) % 2], "halves": seed == 2}
-                world = made(ranks, kind=kind, seed=seed, homes=homes, ranks_per_node=per_node, **options)
+                world = made(
+                    ranks, kind=kind, seed=seed, homes=homes, ranks_per_node=per_node, **options
+                )
                 found = hashes(found_of(world, tensors))
-                assert found == expected, (ranks, kind, seed, options, dict(zip(NAMES, map(int.__eq__, found, expected))))
+                assert found == expected, (
+                    ranks,
+                    kind,
+                    seed,
+                    options,
+                    dict(zip(NAMES, map(int.__eq__, found, expected))),
+                )
                 runs += 1
                 travelled += any(one.stage != SERVER for one in world.plan.folds())
     assert runs == 60 and travelled > 30, (runs, travelled)
     # A document has its bits whatever is beside it, and dims and element types have theirs.
-    alone = [one[:DOCUMENTS[0]] for one in tensors]
-    assert hashes(found_of(made(3, DOCUMENTS[:1], kind="random"), alone)) == hashes([one[:DOCUMENTS[0]] for one in found_of(made(1), tensors)])
-    for heads, kv_heads, head_dim, dtype in ((3, 3, 128, torch.float16), (8, 1, 64, torch.bfloat16)):
+    alone = [one[: DOCUMENTS[0]] for one in tensors]
+    assert hashes(found_of(made(3, DOCUMENTS[:1], kind="random"), alone)) == hashes(
+        [one[: DOCUMENTS[0]] for one in found_of(made(1), tensors)]
+    )
+    for heads, kv_heads, head_dim, dtype in (
+        (3, 3, 128, torch.float16),
+        (8, 1, 64, torch.bfloat16),
+    ):
         shape = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "dtype": dtype}
         given = whole((700, 130), dtype, heads, kv_heads, head_dim)
-        one, other = (hashes(found_of(made(ranks, (700, 130), kind="random", halves=ranks > 1, **shape), given)) for ranks in (1, 4))
+        one, other = (
+            hashes(
+                found_of(made(ranks, (700, 130), kind="random", halves=ranks > 1, **shape), given)
+            )
+            for ranks in (1, 4)
+        )
         assert one == other, shape
 
 
 def same_hashes() -> None:
     """Hashes that are made rank by rank are that of all rows, for any number of ranks; one bit
     elsewhere, or rows that change places, are seen."""
-    for shape, dtype in (((4, 64), torch.bfloat16), ((3,), torch.float32), ((2, 1), torch.float16), ((1,), torch.int64)):
-        rows = torch.randint(-2**15, 2**15, (sum(DOCUMENTS), *shape), generator=torch.Generator().manual_seed(1)).to(dtype)
+    for shape, dtype in (
+        ((4, 64), torch.bfloat16),
+        ((3,), torch.float32),
+        ((2, 1), torch.float16),
+        ((1,), torch.int64),
+    ):
+        rows = torch.randint(
+            -(2**15), 2**15, (sum(DOCUMENTS), *shape), generator=torch.Generator().manual_seed(1)
+        ).to(dtype)
         words = rows.view(len(rows), -1)
-        words = words.view(torch.int32).long() if words.shape[1] * rows.element_size() % 8 else words.view(torch.int64)
+        words = (
+            words.view(torch.int32).long()
+            if words.shape[1] * rows.element_size() % 8
+            else words.view(torch.int64)
+        )
         expected = int(hash_words(words.flatten())) % 2**64
         for ranks in (1, 3, 8):
             world = made(ranks, homes=scattered(DOCUMENTS, ranks, ranks))
@@ -69,7 +114,10 @@ def same_hashes() -> None:
         largest[:] = max(parts, key=len).flip(0)
         assert world.hashes(spoiled) != [expected]
     message = refused(lambda: world.hashes([one[:-1] for one in parts]), ArgumentError)
-    assert message.startswith("rows: expected [") and "rank 0's rows in this world, found the shape" in message, message
+    assert (
+        message.startswith("rows: expected [")
+        and "rank 0's rows in this world, found the shape" in message
+    ), message
     assert world.hashes() == []
 
 
@@ -77,26 +125,38 @@ def layouts() -> None:
     """Rows, positions and labels of ranks are those of all rows, in other places."""
     tokens = torch.arange(sum(DOCUMENTS)) + 1000
     positions = torch.cat([torch.arange(rows) for rows in DOCUMENTS])
-    labels = torch.cat([torch.cat([part[1:], torch.tensor([-100])]) for part in tokens.split(DOCUMENTS)])
+    labels = torch.cat(
+        [torch.cat([part[1:], torch.tensor([-100])]) for part in tokens.split(DOCUMENTS)]
+    )
     for ranks in (1, 3):
         world = made(ranks, homes=scattered(DOCUMENTS, ranks, ranks))
-        for found, expected in ((world.shard(tokens), tokens), (world.positions(), positions), (world.labels(tokens), labels)):
+        for found, expected in (
+            (world.shard(tokens), tokens),
+            (world.positions(), positions),
+            (world.labels(tokens), labels),
+        ):
             assert isinstance(found, list) and torch.equal(gathered(world, found), expected)
     message = refused(lambda: world.shard(tokens[1:]), ArgumentError)
-    assert message == f"rows: expected [{len(tokens)}, …], all rows of all documents, found the shape ({len(tokens) - 1},)", message
+    assert (
+        message == f"rows: expected [{len(tokens)}, …], all rows of all documents, found the shape"
+        f" ({len(tokens) - 1},)"
+    ), message
 
 
 def right_bits(tensors: list[torch.Tensor], found: list[torch.Tensor]) -> None:
     """Each document beside float64, with gradients of the LSE elsewhere."""
     at = 0
     for rows in DOCUMENTS:
-        q, k, v, do = (one[at:at + rows].double().transpose(0, 1)[None] for one in tensors)
+        q, k, v, do = (one[at : at + rows].double().transpose(0, 1)[None] for one in tensors)
         options = {"scale": 64**-0.5, "mask": reference.Mask(right=0)}
         o, lse = reference.forward(q, k, v, **options)
         expected = o, lse, *reference.backward(q, k, v, do, o, lse, **options).values()
         for name, one, other in zip(NAMES, found, expected, strict=True):
             other = other[0].transpose(0, 1)
-            assert (one[at:at + rows].double() - other).norm() <= 0.003 * other.norm() + 1e-4, (rows, name)
+            assert (one[at : at + rows].double() - other).norm() <= 0.003 * other.norm() + 1e-4, (
+                rows,
+                name,
+            )
         at += rows
 
 
@@ -127,8 +187,15 @@ def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
             self.rows._pieces[passes.O, 0][-1].values[0, 0, 7, 3] += 0.125
 
     with mock.patch.object(passes.Forward, "compute", compute):
-        assert "o" in [name for name, one, other in zip(NAMES, hashes(found_of(world, tensors)), expected) if one != other]
-    with mock.patch.object(tree, "fold", None), mock.patch.object(passes.Backward, "_folds", lambda self, stage: []):
+        assert "o" in [
+            name
+            for name, one, other in zip(NAMES, hashes(found_of(world, tensors)), expected)
+            if one != other
+        ]
+    with (
+        mock.patch.object(tree, "fold", None),
+        mock.patch.object(passes.Backward, "_folds", lambda self, stage: []),
+    ):
         try:
             found_of(world, tensors)
         except AssertionError:
@@ -156,21 +223,32 @@ def same_ways() -> None:
     for one, other in zip(torch.compile(step, backend="aot_eager")(*q, *k, *v), o, strict=True):
         assert torch.equal(one, other * 2)
     expected = found_of(made(1, documents), inputs)
-    assert torch.equal(gathered(world, first[4:]), expected[4]) and torch.equal(gathered(world, first[:2]), expected[2])
+    assert torch.equal(gathered(world, first[4:]), expected[4]) and torch.equal(
+        gathered(world, first[:2]), expected[2]
+    )
     # dLSE is the scores' probabilities: beside float64.
     dlse = [torch.linspace(-1, 1, one.numel()).reshape(one.shape) for one in lse]
     ours = gathered(world, torch.autograd.grad(lse, k, dlse))
     upstream, at = gathered(world, [one.T for one in dlse]).T, 0
     for rows in documents:
-        of_q, of_k = (one[at:at + rows].double().transpose(0, 1) for one in inputs[:2])
+        of_q, of_k = (one[at : at + rows].double().transpose(0, 1) for one in inputs[:2])
         of_k = of_k.repeat_interleave(2, 0).requires_grad_()
         scores = (of_q @ of_k.mT / 8).masked_fill(torch.ones(rows, rows).triu(1).bool(), -torch.inf)
-        (exact,) = torch.autograd.grad(scores.logsumexp(-1), of_k, upstream[:, at:at + rows].double())
+        (exact,) = torch.autograd.grad(
+            scores.logsumexp(-1), of_k, upstream[:, at : at + rows].double()
+        )
         exact = exact.unflatten(0, (2, 2)).sum(1).transpose(0, 1)
-        assert (ours[at:at + rows].double() - exact).norm() <= 0.003 * exact.norm()
+        assert (ours[at : at + rows].double() - exact).norm() <= 0.003 * exact.norm()
         at += rows
     o = attention(q, k, v, world=world)
-    reason = refused(lambda: torch.autograd.grad(o[0].float().square().sum(), q[0], create_graph=True)[0].sum().backward(), RuntimeError)
+    reason = refused(
+        lambda: (
+            torch.autograd.grad(o[0].float().square().sum(), q[0], create_graph=True)[0]
+            .sum()
+            .backward()
+        ),
+        RuntimeError,
+    )
     assert "once_differentiable" in reason, reason
 
 
@@ -188,10 +266,10 @@ def whole_tree() -> None:
 
         assert collect(tree.root_of(leaves)) == list(range(leaves)), leaves
     generator = torch.Generator().manual_seed(1)
-    words = torch.randint(-2**31, 2**31, (2, 2, 4000, 2), generator=generator).int()
-    words[..., ::3, :] &= ~0x7f000000  # many that are subnormal, or nearly
-    words[1, :, 1::7] = words[0, :, 1::7] ^ -2**31  # sums of zero, of numbers and their negatives
-    words[1, :, 2::7] = (words[0, :, 2::7] ^ -2**31) + 1  # differences that are subnormal
+    words = torch.randint(-(2**31), 2**31, (2, 2, 4000, 2), generator=generator).int()
+    words[..., ::3, :] &= ~0x7F000000  # many that are subnormal, or nearly
+    words[1, :, 1::7] = words[0, :, 1::7] ^ -(2**31)  # sums of zero, of numbers and their negatives
+    words[1, :, 2::7] = (words[0, :, 2::7] ^ -(2**31)) + 1  # differences that are subnormal
     left, right = words.view(torch.float32)
 
     def zeroed(values: torch.Tensor) -> torch.Tensor:
@@ -204,7 +282,9 @@ def whole_tree() -> None:
     tail = torch.full((2, 5, 2), 1e-40)
     found = tree.fold(left, torch.cat([right, tail], 1))
     number = exact.isfinite() & left.isfinite() & right.isfinite()
-    assert torch.equal(found[:, :4000].view(torch.int32)[number], exact.view(torch.int32)[number]) and torch.equal(found[:, 4000:], tail)
+    assert torch.equal(
+        found[:, :4000].view(torch.int32)[number], exact.view(torch.int32)[number]
+    ) and torch.equal(found[:, 4000:], tail)
     assert torch.equal(found[:, :4000].isnan(), exact.isnan()) and number.sum() > 12000
     sums = torch.tensor([1.00390625, -3e38, 1e-40]).expand(2, 1, 3)
     dk, dv = tree.rounded(sums, 0.125, torch.bfloat16)
@@ -215,12 +295,20 @@ def certificates() -> None:
     """What bits follow from, and nothing else; dash_attn.audit keeps it."""
     assert "worlds" not in audit.certificate()
     one = made(1).certificate
-    assert one.startswith("sha256:") and one == made(4, (70, 9), kind="random", kept="inputs", ranks_per_node=2).certificate
+    assert (
+        one.startswith("sha256:")
+        and one == made(4, (70, 9), kind="random", kept="inputs", ranks_per_node=2).certificate
+    )
     kept = json.loads(json.dumps(audit.certificate()))
     assert kept["worlds"] == [one] and audit.check(kept) == []
-    others = {made(1, **options).certificate for options in ({"cut": 1}, {"heads": 8}, {"head_dim": 128}, {"dtype": torch.float16})}
+    others = {
+        made(1, **options).certificate
+        for options in ({"cut": 1}, {"heads": 8}, {"head_dim": 128}, {"dtype": torch.float16})
+    }
     assert len(others) == 4 and one not in others
-    assert len(audit.check(kept)) >= 4 and all(line.startswith("worlds[") for line in audit.check(kept))
+    assert len(audit.check(kept)) >= 4 and all(
+        line.startswith("worlds[") for line in audit.check(kept)
+    )
 
 
 certificates()

@@ -20,7 +20,19 @@ from ranks import on_ranks  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.distributed.tensor import init_device_mesh  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
-from worlds import DOCUMENTS, HEADS, KV_HEADS, found_of, gathered, hashes, local, made, places, scattered, whole  # noqa: E402
+from worlds import (
+    DOCUMENTS,
+    HEADS,
+    KV_HEADS,
+    found_of,
+    gathered,
+    hashes,
+    local,
+    made,
+    places,
+    scattered,
+    whole,
+)  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.distributed import World, attention, describe, pingpong  # noqa: E402
@@ -28,11 +40,23 @@ from dash_attn.distributed.groups import Groups, local_size  # noqa: E402
 
 HALF = (700, 130, 1)
 WIDTH = 32
-CASES = {2: ({}, {"homes": scattered(DOCUMENTS, 2, 5), "kind": "random", "kept": "inputs", "halves": True}),
-         4: ({"kind": "rows", "ranks_per_node": 2},
-             # Two ranks are empty.
-             {"homes": tuple((2 * (rank % 2), *rest) for rank, *rest in scattered(DOCUMENTS, 4, 6)), "kind": "random", "seed": 3,
-              "ranks_per_node": 2, "kept": "inputs"})}
+CASES = {
+    2: (
+        {},
+        {"homes": scattered(DOCUMENTS, 2, 5), "kind": "random", "kept": "inputs", "halves": True},
+    ),
+    4: (
+        {"kind": "rows", "ranks_per_node": 2},
+        # Two ranks are empty.
+        {
+            "homes": tuple((2 * (rank % 2), *rest) for rank, *rest in scattered(DOCUMENTS, 4, 6)),
+            "kind": "random",
+            "seed": 3,
+            "ranks_per_node": 2,
+            "kept": "inputs",
+        },
+    ),
+}
 
 
 def expected(_: int) -> tuple[list[int], list[int]]:
@@ -60,11 +84,13 @@ def same_bits() -> None:
         for i, options in enumerate(cases):
             world = made(size, **options)
             parts = [gathered(world, [one[i][tensor] for one in found]) for tensor in range(5)]
-            assert hashes(parts) == wanted and all(one[i][5] == by_world for one in found), (size, options)
+            assert hashes(parts) == wanted and all(one[i][5] == by_world for one in found), (
+                size,
+                options,
+            )
 
 
-# ---- Models
-# --------------------------------------------------------------------------------------------------
+# ---- Models --------------------------------------------------------------------------------------
 
 
 class Layer(torch.nn.Module):
@@ -91,13 +117,19 @@ class Model(torch.nn.Module):
 
     def forward(self, x: torch.Tensor, world: World) -> torch.Tensor:
         for layer in self.layers:
-            x = layer(x, world) if self.checkpoints is None else checkpoint(layer, x, world, **self.checkpoints)
+            x = (
+                layer(x, world)
+                if self.checkpoints is None
+                else checkpoint(layer, x, world, **self.checkpoints)
+            )
         return x.float().square().sum()
 
 
 def batch(world: World, rank: int, seed: int = 0) -> torch.Tensor:
     torch.manual_seed(seed)
-    return torch.randn(sum(world.problem.documents), WIDTH, dtype=torch.bfloat16)[places(world, rank)].requires_grad_()
+    return torch.randn(sum(world.problem.documents), WIDTH, dtype=torch.bfloat16)[
+        places(world, rank)
+    ].requires_grad_()
 
 
 def gradients(model: Model, x: torch.Tensor, loss: torch.Tensor) -> list[torch.Tensor]:
@@ -123,7 +155,9 @@ def models(rank: int, size: int) -> list[torch.Tensor]:
     return [x.detach(), plain[0]]
 
 
-def with_fsdp(rank: int, size: int, world: World, x: torch.Tensor, plain: list[torch.Tensor]) -> None:
+def with_fsdp(
+    rank: int, size: int, world: World, x: torch.Tensor, plain: list[torch.Tensor]
+) -> None:
     """Twice the same bits; weights have the mean of what each rank has for them, x its own bits."""
     found = []
     for _ in range(2):
@@ -143,7 +177,12 @@ def with_fsdp(rank: int, size: int, world: World, x: torch.Tensor, plain: list[t
 def in_turns(rank: int, world: World) -> None:
     """Two micro-batches in turns have the bits that each has by itself; exchanges of a backward go
     in the reverse order, all parts between."""
-    other = made(dist.group.WORLD, (400, 90), kind="random", homes=scattered((400, 90), dist.get_world_size(), 4))
+    other = made(
+        dist.group.WORLD,
+        (400, 90),
+        kind="random",
+        homes=scattered((400, 90), dist.get_world_size(), 4),
+    )
     worlds, xs = (world, other), (batch(world, rank), batch(other, rank, 1))
     alone = []
     for one, x in zip(worlds, xs):
@@ -165,7 +204,10 @@ def in_turns(rank: int, world: World) -> None:
     of_a_layer = [(False, "inputs"), (True, "inputs"), (False, "outputs"), (True, "outputs")]
     assert sorted(order[:there]) == sorted(2 * of_a_layer) and order[:4] == of_a_layer, order
     back = [one for one in order[there:] if one[1] != "sums"]
-    assert back[:4] == [(True, "inputs"), (False, "inputs"), (True, "gradients"), (False, "gradients")] and len(back) == 8, back
+    assert (
+        back[:4] == [(True, "inputs"), (False, "inputs"), (True, "gradients"), (False, "gradients")]
+        and len(back) == 8
+    ), back
     for x, one in zip(xs, alone):
         assert torch.equal(x.grad, one[0])
 
@@ -175,21 +217,33 @@ def same_models() -> None:
     does not either."""
     found = {size: on_ranks(size, models, size) for size in (2, 3)}
     (one, of_one), (other, of_other) = (
-        [gathered(made(size, HALF, homes=scattered(HALF, size - 1, 2)), [of[i] for of in every]) for i in range(2)] for size, every in found.items())
+        [
+            gathered(made(size, HALF, homes=scattered(HALF, size - 1, 2)), [of[i] for of in every])
+            for i in range(2)
+        ]
+        for size, every in found.items()
+    )
     # Matrix products know how many rows a rank has.
     assert torch.equal(one, other) and (of_one - of_other).norm() <= 0.02 * of_one.norm()
 
 
 def nodes() -> None:
     """As torchrun says, where a group is made of whole nodes."""
-    for local_ranks, ranks, size in (("", range(6), 6), ("2", range(4), 2), ("2", (0, 2), 2), ("2", (1, 2, 3), 3), ("3", range(3, 6), 3), ("4", range(6), 6),
-                                     ("2", (2, 3, 6, 7), 2), ("x", range(2), 2)):
+    for local_ranks, ranks, size in (
+        ("", range(6), 6),
+        ("2", range(4), 2),
+        ("2", (0, 2), 2),
+        ("2", (1, 2, 3), 3),
+        ("3", range(3, 6), 3),
+        ("4", range(6), 6),
+        ("2", (2, 3, 6, 7), 2),
+        ("x", range(2), 2),
+    ):
         with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": local_ranks}):
             assert local_size(tuple(ranks)) == size, (local_ranks, ranks)
 
 
-# ---- Documents that each rank describes
-# -----------------------------------------------------------------------------------
+# ---- Documents that each rank describes ----------------------------------------------------------
 
 
 def described(rank: int) -> Any:
@@ -197,7 +251,10 @@ def described(rank: int) -> Any:
     cu, continues = (([0, 300, 400], False), ([0], False), ([0, 150, 150, 200], True))[rank]
     group = dist.group.WORLD
     found = describe(torch.tensor(cu, dtype=torch.int32), group, continues=continues)
-    assert found == ((300, 250, 50), ((0, 0, 0, 300), (0, 1, 0, 100), (2, 1, 100, 150), (2, 2, 0, 50))), found
+    assert found == (
+        (300, 250, 50),
+        ((0, 0, 0, 300), (0, 1, 0, 100), (2, 1, 100, 150), (2, 2, 0, 50)),
+    ), found
     world = made(group, found[0], homes=found[1])
     q, k, v, do = local(world, rank, whole(found[0]))
     options = {"cut": 0, "kind": "rows"}
@@ -207,11 +264,18 @@ def described(rank: int) -> Any:
     for _ in range(3):  # layers
         o = attention(q, k, v, cu_seqlens=offsets, group=group, continues=continues, **options)
         described_ones.append(torch.autograd.grad(o, (q, k, v), do))
-    assert world.exchange.worlds == agreed + 1 and all(all(map(torch.equal, one, by_world)) for one in described_ones)
+    assert world.exchange.worlds == agreed + 1 and all(
+        all(map(torch.equal, one, by_world)) for one in described_ones
+    )
     with world.as_current():
         assert torch.equal(attention(q, k, v), o)
-    message = refused(lambda: describe([0, 4] if rank else [0], group, continues=rank == 1), ArgumentError)
-    assert message == "continues: expected False on rank 1: no rank in front of it has rows, found True", message
+    message = refused(
+        lambda: describe([0, 4] if rank else [0], group, continues=rank == 1), ArgumentError
+    )
+    assert (
+        message
+        == "continues: expected False on rank 1: no rank in front of it has rows, found True"
+    ), message
     return True
 
 

@@ -25,13 +25,18 @@ receive, outputs = Backward.receive, Backward.outputs
 def receive_watched(self):
     """The addresses of the sums that a rank computed, which lie in memory of the stream of its
     kernels."""
-    seen[self.rank] = [weakref.ref(part.values) for parts in self.sums._parts.values() for part in parts]
+    seen[self.rank] = [
+        weakref.ref(part.values) for parts in self.sums._parts.values() for part in parts
+    ]
     yield from receive(self)
 
 
 def outputs_watched(self):
     gone = sum(one() is None for one in seen[self.rank])
-    assert gone == 0, f"rank {self.rank}: {gone} of {len(seen[self.rank])} sums were freed while exchanges may still read them"
+    assert gone == 0, (
+        f"rank {self.rank}: {gone} of {len(seen[self.rank])} sums were freed while exchanges may"
+        " still read them"
+    )
     return outputs(self)
 
 

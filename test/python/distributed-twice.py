@@ -55,7 +55,9 @@ class Faulty:
 def step(world: World, rank: int | None = None) -> None:
     tensors = whole(DOCUMENTS)
     if rank is None:
-        q, k, v, do = ([*one] for one in zip(*(local(world, rank, tensors) for rank in world.exchange.ranks)))
+        q, k, v, do = (
+            [*one] for one in zip(*(local(world, rank, tensors) for rank in world.exchange.ranks))
+        )
         torch.autograd.grad(attention(q, k, v, world=world), [*q, *k, *v], do)
     else:
         q, k, v, do = local(world, rank, tensors)
@@ -64,11 +66,18 @@ def step(world: World, rank: int | None = None) -> None:
 
 def clean() -> None:
     expected = hashes(found_of(made(1, DOCUMENTS), whole(DOCUMENTS)))
-    for ranks, share, options in ((2, 1.0, {"kept": "inputs"}), (3, 0.4, {"halves": True}), (4, 1 / 64, {"ranks_per_node": 2})):
+    for ranks, share, options in (
+        (2, 1.0, {"kept": "inputs"}),
+        (3, 0.4, {"halves": True}),
+        (4, 1 / 64, {"ranks_per_node": 2}),
+    ):
         world = made(ranks, DOCUMENTS, kind="random", twice=share, **options)
         for _ in range(3):
             assert hashes(found_of(world, whole(DOCUMENTS))) == expected
-        pairs = Counter(place for place, _ in {((one.call, one.sample), one.rank) for one in world.twice.results})
+        pairs = Counter(
+            place
+            for place, _ in {((one.call, one.sample), one.rank) for one in world.twice.results}
+        )
         assert set(pairs.values()) <= {2} and (share < 1 or len(pairs) > 2 * UNITS)
         assert world.checked() == [] == world.checked() and not world.twice.calls
 
@@ -84,12 +93,17 @@ def found() -> None:
                 warnings.simplefilter("always")
                 differ = world.checked()
             # Faults of the rank that does it again are found, too.
-            assert differ and all(one.wrong == (faulty,) and one.document == 0 for one in differ), differ
+            assert differ and all(one.wrong == (faulty,) and one.document == 0 for one in differ), (
+                differ
+            )
             assert len(said) == 1 and str(differ[0]) in str(said[0].message)
             assert world.checked() == []
     message = str(Corruption(7, 4, 2, 8, (1, 3, 5), (3,)))
-    assert message == ("rank 3 computed leaf 8 of document 4, kv head 2, of backward 7 otherwise than ranks 1, 5 from the same inputs: its GPU or memory "
-                       "is wrong"), message
+    assert (
+        message
+        == "rank 3 computed leaf 8 of document 4, kv head 2, of backward 7 otherwise than ranks 1,"
+        " 5 from the same inputs: its GPU or memory is wrong"
+    ), message
 
 
 def found_by_chance() -> None:
@@ -102,7 +116,10 @@ def found_by_chance() -> None:
         step(world)
         if world.checked():
             break
-    assert 0 < len(drawn) <= number + 1 and {one.wrong for one in drawn[0]} == {(1,)}, (number, drawn)
+    assert 0 < len(drawn) <= number + 1 and {one.wrong for one in drawn[0]} == {(1,)}, (
+        number,
+        drawn,
+    )
     # Two ranks cannot say which of them.
     world = made(2, DOCUMENTS, kind="random", twice=1.0)
     world.kernel = Faulty(world.kernel, 1, "dq")
@@ -112,7 +129,11 @@ def found_by_chance() -> None:
         world.checked()
     except CorruptionError as raised:
         error = raised
-    assert error is not None and error.found[0].wrong == (0, 1) and "ranks 0, 1 computed leaf 0 of document 0" in str(error), error
+    assert (
+        error is not None
+        and error.found[0].wrong == (0, 1)
+        and "ranks 0, 1 computed leaf 0 of document 0" in str(error)
+    ), error
 
 
 def draws() -> None:
@@ -124,18 +145,33 @@ def draws() -> None:
     assert every == [samples_of(plan, 0.05, 1, call) for call in range(2000)]
     count = sum(map(len, every))
     assert 0.9 * 0.05 * units * 2000 < count <= 1.1 * 0.05 * units * 2000, (count, units)
-    leaves, pairs = (Counter(key(one) for of_call in every for one in of_call) for key in (
-        lambda one: (one.run.document, one.run.head, one.number), lambda one: (one.run.rank, one.checker)))
+    leaves, pairs = (
+        Counter(key(one) for of_call in every for one in of_call)
+        for key in (
+            lambda one: (one.run.document, one.run.head, one.number),
+            lambda one: (one.run.rank, one.checker),
+        )
+    )
     assert len(leaves) == units and max(leaves.values()) < 2 * count / units
     assert len(pairs) == 12 and all(one != other for one, other in pairs)
-    assert all(one.run.first_leaf <= one.number < one.run.end_leaf for of_call in every for one in of_call)
+    assert all(
+        one.run.first_leaf <= one.number < one.run.end_leaf for of_call in every for one in of_call
+    )
 
 
 def refusals() -> None:
-    for options, message in (({"twice": 1.5}, "twice: expected a share of leaves from 0 to 1, found 1.5"),
-                             ({"twice": True}, "twice: expected a share of leaves from 0 to 1, found True"),
-                             ({"twice": 0.5, "ranks": 1}, "twice: expected at least 2 ranks, found 1: another one computes leaves again"),
-                             ({"on_corruption": "stop"}, "on_corruption: expected one of raise, log, or a function, found 'stop'")):
+    for options, message in (
+        ({"twice": 1.5}, "twice: expected a share of leaves from 0 to 1, found 1.5"),
+        ({"twice": True}, "twice: expected a share of leaves from 0 to 1, found True"),
+        (
+            {"twice": 0.5, "ranks": 1},
+            "twice: expected at least 2 ranks, found 1: another one computes leaves again",
+        ),
+        (
+            {"on_corruption": "stop"},
+            "on_corruption: expected one of raise, log, or a function, found 'stop'",
+        ),
+    ):
         given = {"ranks": 2, "documents": DOCUMENTS} | options
         assert (said := refused(lambda given=given: made(**given), ArgumentError)) == message, said
 
@@ -153,7 +189,10 @@ def of_rank(rank: int) -> str:
 if __name__ == "__main__":
     said = on_ranks(3, of_rank)
     assert len(set(said)) == 1 and said[0].startswith("rank 1 computed leaf "), said
-    assert "of backward 2 otherwise than ranks 0, 2 from the same inputs: its GPU or memory is wrong" in said[0], said[0]
+    assert (
+        "of backward 2 otherwise than ranks 0, 2 from the same inputs: its GPU or memory is wrong"
+        in said[0]
+    ), said[0]
     draws()
     refusals()
     clean()

@@ -1,5 +1,6 @@
 """Computes gradients once, with nothing but cuda-bindings and what dash-opt wrote: embedding.py
 MANIFEST."""
+
 # REQUIRES: host-supports-nvptx
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift output=%t/run' -o /dev/null
@@ -17,9 +18,22 @@ from pathlib import Path
 
 from cuda.bindings import driver as cuda
 
-TYPES = {"ptr": ctypes.c_uint64, "i64": ctypes.c_int64, "i32": ctypes.c_int32, "f32": ctypes.c_float}
-FUNCTIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "min": min, "max": max,
-             "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
+TYPES = {
+    "ptr": ctypes.c_uint64,
+    "i64": ctypes.c_int64,
+    "i32": ctypes.c_int32,
+    "f32": ctypes.c_float,
+}
+FUNCTIONS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+    "ceildiv": lambda a, b: -(-a // b),
+    "align": lambda a, b: -(-a // b) * b,
+}
 
 
 def call(function, *arguments):
@@ -87,7 +101,9 @@ def main():
     # 1. Sizes, as the manifest allows them, and what is derived from them.
     sizes = {"batch": 2, "heads": 4, "kv_heads": 2, "q_rows": 1000, "kv_rows": 1200}
     for name, allowed in manifest["sizes"].items():
-        low, high = (allowed["value"],) * 2 if "value" in allowed else (allowed["min"], allowed["max"])
+        low, high = (
+            (allowed["value"],) * 2 if "value" in allowed else (allowed["min"], allowed["max"])
+        )
         if not low <= sizes[name] <= high:
             sys.exit(f"error: {name} must be {low} to {high}, found {sizes[name]}")
     for constraint in manifest["constraints"]:
@@ -104,7 +120,9 @@ def main():
         strides = [1]
         for size in reversed(shape[1:]):
             strides.insert(0, strides[0] * size)
-        known[name] = int(call(cuda.cuMemAlloc, shape[0] * strides[0] * (4 if tensor["element"] == "f32" else 2)))
+        known[name] = int(
+            call(cuda.cuMemAlloc, shape[0] * strides[0] * (4 if tensor["element"] == "f32" else 2))
+        )
         for dimension, stride in zip(("batch", "head", "row"), strides[:-1]):
             known[f"{name}.stride.{dimension}"] = stride
     # ... here q, k, v, do, o and lse are filled.
@@ -114,16 +132,24 @@ def main():
         if region["initial"] == "zero":
             call(cuda.cuMemsetD8Async, pointer, 0, size, stream)
         elif region["initial"] == "file":
-            call(cuda.cuMemcpyHtoDAsync, pointer, checked(path.parent, order), order["bytes"], stream)
+            call(
+                cuda.cuMemcpyHtoDAsync, pointer, checked(path.parent, order), order["bytes"], stream
+            )
 
     # 3. All entries, in the manifest's order; those "when": "sizes-change" again only when sizes
     #    change.
     for entry in manifest["entries"]:
         function = call(cuda.cuModuleGetFunction, module, entry["name"].encode())
-        call(cuda.cuFuncSetAttribute, function,
-             cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, entry["shared_bytes"])
+        call(
+            cuda.cuFuncSetAttribute,
+            function,
+            cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            entry["shared_bytes"],
+        )
         config = cuda.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = (number(size, values) for size in entry["grid"])
+        config.gridDimX, config.gridDimY, config.gridDimZ = (
+            number(size, values) for size in entry["grid"]
+        )
         config.blockDimX, config.blockDimY, config.blockDimZ = entry["block"]
         config.sharedMemBytes, config.hStream = entry["shared_bytes"], stream
         attribute = cuda.CUlaunchAttribute()
@@ -132,10 +158,14 @@ def main():
             attribute.value.cooperative = 1
             config.attrs, config.numAttrs = [attribute], 1
         elif entry.get("overlaps"):  # faster; right without, too
-            attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            attribute.id = (
+                cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            )
             attribute.value.programmaticStreamSerializationAllowed = 1
             config.attrs, config.numAttrs = [attribute], 1
-        cells = [TYPES[parameter["type"]](known[parameter["name"]]) for parameter in entry["parameters"]]
+        cells = [
+            TYPES[parameter["type"]](known[parameter["name"]]) for parameter in entry["parameters"]
+        ]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
         call(cuda.cuLaunchKernelEx, config, function, ctypes.addressof(addresses), 0)
     call(cuda.cuStreamSynchronize, stream)

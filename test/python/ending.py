@@ -56,10 +56,22 @@ time.sleep(float(sys.argv[2]))
 sys.exit(1)
 """
 
-begun = [(work, milliseconds, subprocess.Popen([sys.executable, "-c", BEGIN + END, work, str(milliseconds / 1000)], stdout=subprocess.PIPE,
-                                               stderr=subprocess.STDOUT, text=True))
-         for work, times in (("compiles", (0, 50, 200)), ("is_refused", (0, 50)), ("plans", (0, 50)))
-         for milliseconds in times]
+begun = [
+    (
+        work,
+        milliseconds,
+        subprocess.Popen(
+            [sys.executable, "-c", BEGIN + END, work, str(milliseconds / 1000)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ),
+    )
+    for work, times in (("compiles", (0, 50, 200)), ("is_refused", (0, 50)), ("plans", (0, 50)))
+    for milliseconds in times
+]
 for work, milliseconds, process in begun:
     said, _ = process.communicate()
-    assert process.returncode == 1 and not said, f"{work}, {milliseconds} ms: {process.returncode}; {said[-2000:]}"
+    assert process.returncode == 1 and not said, (
+        f"{work}, {milliseconds} ms: {process.returncode}; {said[-2000:]}"
+    )

@@ -18,12 +18,29 @@ from dash_attn import Kernel, ManifestError  # noqa: E402
 TMP = Path(sys.argv[1])
 SIZES = {"batch": 2, "heads": 16, "kv_heads": 16, "q_rows": 1000, "kv_rows": 1}
 PLACE = "manifest.workspace[0].bytes"
-RIGHT = {"17": 17, "batch*heads*q_tiles*64*4": 131072, "ceildiv(q_rows, 64)": 16, "ceildiv(960, 64)": 15,
-         "align(9+workers, 8)": 144, "align(136, 8)": 136, "max(3, 4) - min(batch, heads)": 2, "heads % 3": 1,
-         "(batch + heads) * 2": 36, "10 - 3 - 2": 5, "2 + 3 * 4": 14, "7 % 4 * 2": 6, "(0 - 7) % 4": 1, "0 - ceildiv(0 - 7, 2)": 3,
-         "9223372036854775806 + 1 - 9223372036854775800": 7, "+".join(["1"] * 60): 60, 768: 768,
-         "ceildiv(align(q_rows, 128), min(64, 128))": 16}
-LIMITS = "may have whole numbers, names, + - * %, parentheses and ceildiv, align, min, max of two values"
+RIGHT = {
+    "17": 17,
+    "batch*heads*q_tiles*64*4": 131072,
+    "ceildiv(q_rows, 64)": 16,
+    "ceildiv(960, 64)": 15,
+    "align(9+workers, 8)": 144,
+    "align(136, 8)": 136,
+    "max(3, 4) - min(batch, heads)": 2,
+    "heads % 3": 1,
+    "(batch + heads) * 2": 36,
+    "10 - 3 - 2": 5,
+    "2 + 3 * 4": 14,
+    "7 % 4 * 2": 6,
+    "(0 - 7) % 4": 1,
+    "0 - ceildiv(0 - 7, 2)": 3,
+    "9223372036854775806 + 1 - 9223372036854775800": 7,
+    "+".join(["1"] * 60): 60,
+    768: 768,
+    "ceildiv(align(q_rows, 128), min(64, 128))": 16,
+}
+LIMITS = (
+    "may have whole numbers, names, + - * %, parentheses and ceildiv, align, min, max of two values"
+)
 WRONG = {
     "batch *": f"'batch *' {LIMITS}, found its end",
     "__import__('os')": f"'__import__('os')' {LIMITS}, found '__import__('",
@@ -46,7 +63,9 @@ WRONG = {
 
 
 def region_of(expression: str | int) -> int:
-    kernel = Kernel.load(write(TMP, lambda raw: raw["workspace"][0].update(bytes=expression)), DRIVER)
+    kernel = Kernel.load(
+        write(TMP, lambda raw: raw["workspace"][0].update(bytes=expression)), DRIVER
+    )
     return kernel.reserve(**SIZES).region("descriptors")[1]
 
 

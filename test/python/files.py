@@ -58,7 +58,11 @@ def links_are_not_followed() -> None:
         planted.unlink(missing_ok=True)
         planted.symlink_to(target)
         write_text(path, "new")
-        assert target.read_text(encoding="utf-8") == "precious" and path.read_text(encoding="utf-8") == "new" and not path.is_symlink()
+        assert (
+            target.read_text(encoding="utf-8") == "precious"
+            and path.read_text(encoding="utf-8") == "new"
+            and not path.is_symlink()
+        )
 
 
 def writers_at_once() -> None:
@@ -100,12 +104,25 @@ def only_files_are_read() -> None:
     refused(lambda: read_text(TMP / "nothing"), FileNotFoundError)
     with (TMP / "large").open("wb") as file:
         file.truncate(10**12)
-    assert refused(lambda: read_text(TMP / "large"), ValueError) == f"expected a file of at most {1 << 28} bytes, found one of {10**12}"
+    assert (
+        refused(lambda: read_text(TMP / "large"), ValueError)
+        == f"expected a file of at most {1 << 28} bytes, found one of {10**12}"
+    )
     (TMP / "latin").write_bytes(b"\xff")
     refused(lambda: read_text(TMP / "latin"), ValueError)
     (TMP / "text").write_text("text ☃", encoding="utf-8")
-    assert read_text(TMP / "text") == "text ☃" and read_text("/proc/self/status").startswith("Name:")
+    assert read_text(TMP / "text") == "text ☃" and read_text("/proc/self/status").startswith(
+        "Name:"
+    )
 
 
-for test in (whole_or_not_at_all, modes, links_are_not_followed, writers_at_once, names_of_any_length, devices_are_written_to, only_files_are_read):
+for test in (
+    whole_or_not_at_all,
+    modes,
+    links_are_not_followed,
+    writers_at_once,
+    names_of_any_length,
+    devices_are_written_to,
+    only_files_are_read,
+):
     test()

@@ -26,5 +26,8 @@ run = Run(ORDER, stops=(WORKER, PLACE))
 run.go(random.Random(1))
 look = hang.explain(ORDER.compiled.manifest, SIZES, ORDER.words(run.given))
 assert look.data["roots"] == [WORKER]
-(TMP / "hang.svg").write_text(drawn(look.data, f"A launch that stands still: worker {WORKER} does not give a turn"), encoding="utf-8")
+(TMP / "hang.svg").write_text(
+    drawn(look.data, f"A launch that stands still: worker {WORKER} does not give a turn"),
+    encoding="utf-8",
+)
 print(look.describe(look))

@@ -59,11 +59,21 @@ def main() -> None:
         said: list[Any] = on_ranks(3, work, how, killed=(1,))
         assert all("rank 1" in said[rank] for rank in (0, 2)), said
         lines = lines_of(how)
-        assert lines[0] == "cause: rank 1 has written no report: ended, or no thread of the watch runs there", lines
-        assert lines[1].startswith("ranks 0, 2 wait in ") and "a backward of attention, phase '" in lines[1] and lines[1].endswith(", call 1 of attention"), lines
+        assert (
+            lines[0]
+            == "cause: rank 1 has written no report: ended, or no thread of the watch runs there"
+        ), lines
+        assert (
+            lines[1].startswith("ranks 0, 2 wait in ")
+            and "a backward of attention, phase '" in lines[1]
+            and lines[1].endswith(", call 1 of attention")
+        ), lines
         reports = [load(TMP / how / f"hang-{rank}.json") for rank in (0, 2)]
         assert all(TIMEOUT <= one["seconds"] <= TIMEOUT + 5 for one in reports), reports
-        assert all("waits there for other ranks" in one["text"] and "flight recorder" in one["text"] for one in reports), reports
+        assert all(
+            "waits there for other ranks" in one["text"] and "flight recorder" in one["text"]
+            for one in reports
+        ), reports
     # Its sockets close: the others are told at once, and nothing stands still.
     said = on_ranks(3, work, "dies", killed=(1,))
     assert all(said[rank].startswith("rank 1 has ended") for rank in (0, 2)), said

@@ -20,9 +20,15 @@ from dash_attn import hang  # noqa: E402
 TMP = Path(sys.argv[1])
 SIZES = {"batch": 1, "heads": 2, "kv_heads": 2, "q_rows": 512, "kv_rows": 512}
 GROUPS = {"batch": 2, "heads": 4, "kv_heads": 1, "q_rows": 256, "kv_rows": 256}
-ORDERS = [("ascending", "causal", SIZES, 4, 1), ("descending", "causal", SIZES, 4, 1), ("shift", "full", SIZES, 5, 1),
-          ("symmetric-shift", "causal", SIZES, 4, 1), ("synthesized", "window = [255, 0]", SIZES, 3, 1), ("shift", "full", GROUPS, 4, 2),
-          ("symmetric-shift", "causal", GROUPS, 8, 4)]
+ORDERS = [
+    ("ascending", "causal", SIZES, 4, 1),
+    ("descending", "causal", SIZES, 4, 1),
+    ("shift", "full", SIZES, 5, 1),
+    ("symmetric-shift", "causal", SIZES, 4, 1),
+    ("synthesized", "window = [255, 0]", SIZES, 3, 1),
+    ("shift", "full", GROUPS, 4, 2),
+    ("symmetric-shift", "causal", GROUPS, 8, 4),
+]
 
 
 def looked_at(order: Order, given: list[int]) -> hang.Look:
@@ -31,7 +37,11 @@ def looked_at(order: Order, given: list[int]) -> hang.Look:
 
 def place_of(order: Order, worker: int, next_: dict[str, Any]) -> int:
     """Where a task of a report stands in the worker's list."""
-    found = [place for place, (counter, turn) in enumerate(order.lists[worker]) if (order.names(counter), turn) == (next_["tile"], next_["turn"])]
+    found = [
+        place
+        for place, (counter, turn) in enumerate(order.lists[worker])
+        if (order.names(counter), turn) == (next_["tile"], next_["turn"])
+    ]
     assert len(found) == 1, (found, next_)
     return found[0]
 
@@ -47,13 +57,22 @@ def check_state(order: Order, run: Run, look: hang.Look) -> None:
             assert "root" not in said
             continue
         first = done.index(False)
-        assert place_of(order, worker, said["next"]) == first and said["given_behind"] == sum(done[first:])
+        assert place_of(order, worker, said["next"]) == first and said["given_behind"] == sum(
+            done[first:]
+        )
         counter, _ = tasks[first]
         holder = said["holder"]
-        assert order.lists[holder["worker"]][place_of(order, holder["worker"], holder)] == (counter, run.given[counter])
+        assert order.lists[holder["worker"]][place_of(order, holder["worker"], holder)] == (
+            counter,
+            run.given[counter],
+        )
         # The cause has a turn, and no task in front of it that is not given.
         root = look.data["workers"][said["root"]]
-        assert root["next"] == root["holder"] and root["root"] == said["root"] and root["distance"] == 0
+        assert (
+            root["next"] == root["holder"]
+            and root["root"] == said["root"]
+            and root["distance"] == 0
+        )
 
 
 def faults(order: Order, rng: random.Random, count: int) -> tuple[int, int]:
@@ -70,9 +89,14 @@ def faults(order: Order, rng: random.Random, count: int) -> tuple[int, int]:
         assert look.data["roots"] == [worker], (worker, place, look.describe())
         assert place_of(order, worker, look.data["workers"][worker]["next"]) == place
         text = look.describe(look)
-        assert text.splitlines()[1] == "no turn was given between two looks" and f"cause: worker {worker} has turn " in text, text
+        assert (
+            text.splitlines()[1] == "no turn was given between two looks"
+            and f"cause: worker {worker} has turn " in text
+        ), text
         behind = look.data["workers"][worker]["given_behind"]
-        assert ("so this turn was never given" in text) == (behind > 4) and (behind <= 2 * WARPS - 2 or loses), text
+        assert ("so this turn was never given" in text) == (behind > 4) and (
+            behind <= 2 * WARPS - 2 or loses
+        ), text
         stopped, lost = stopped + (not loses), lost + loses
     # Nothing wrong: it moves between two looks, and ends.
     run = Run(order)
@@ -85,7 +109,11 @@ def faults(order: Order, rng: random.Random, count: int) -> tuple[int, int]:
     assert "the launch goes on: " in now.describe(before) and "cause" not in now.describe(before)
     run.go(rng)
     end = looked_at(order, run.given)
-    assert end.is_done and "no worker waits for a turn" in end.describe(before) and end.data["roots"] == []
+    assert (
+        end.is_done
+        and "no worker waits for a turn" in end.describe(before)
+        and end.data["roots"] == []
+    )
     return stopped, lost
 
 
@@ -106,7 +134,11 @@ def states(order: Order, **fault: Any) -> dict[tuple[Any, ...], list[int]]:
 
 def _at(order: Order, next_: Any, holds: Any, given: Any, fault: dict[str, Any]) -> Run:
     run = Run(order, **fault)
-    run.next, run.holds, run.given = [list(one) for one in next_], [list(one) for one in holds], list(given)
+    run.next, run.holds, run.given = (
+        [list(one) for one in next_],
+        [list(one) for one in holds],
+        list(given),
+    )
     return run
 
 
@@ -124,10 +156,16 @@ def ambiguous(order: Order) -> tuple[int, int, int, int]:
                     continue
                 count += 1
                 for last, seen in causes.items():
-                    seen.setdefault(tuple(order.words(given, last).items()), set()).add((worker, place))
+                    seen.setdefault(tuple(order.words(given, last).items()), set()).add(
+                        (worker, place)
+                    )
                 assert looked_at(order, given).data["roots"] == [worker]
     whole = sum(len(tasks) for tasks in order.lists)
-    return whole, count, *(sum(len(one) for one in seen.values() if len(one) > 1) for seen in causes.values())
+    return (
+        whole,
+        count,
+        *(sum(len(one) for one in seen.values() if len(one) > 1) for seen in causes.values()),
+    )
 
 
 if __name__ == "__main__":
@@ -135,16 +173,25 @@ if __name__ == "__main__":
     for kind, mask, sizes, workers, parts in ORDERS:
         order = made(TMP, kind, mask, sizes, workers, parts)
         stopped, lost = faults(order, rng, 40)
-        print(f"{kind}, {mask}, {workers} workers, {parts} part{'s' * (parts > 1)}: {stopped} stops and {lost} lost turns are named")
+        print(
+            f"{kind}, {mask}, {workers} workers, {parts} part{'s' * (parts > 1)}: {stopped} stops"
+            f" and {lost} lost turns are named"
+        )
     # CHECK-COUNT-7: 20 stops and 20 lost turns are named
     print("order                             stops  standing still  as another's, with 0  with -1")
     total = [0, 0, 0]
     tiny = {"batch": 1, "heads": 1, "kv_heads": 1, "q_rows": 128, "kv_rows": 256}
-    for kind, mask, sizes, workers, parts in (("ascending", "causal", tiny | {"q_rows": 256}, 2, 1), ("shift", "full", tiny, 2, 1),
-                                              ("symmetric-shift", "causal", tiny | {"heads": 2, "kv_heads": 2, "q_rows": 256}, 2, 1),
-                                              ("shift", "full", tiny | {"heads": 2, "q_rows": 64}, 2, 2)):
+    for kind, mask, sizes, workers, parts in (
+        ("ascending", "causal", tiny | {"q_rows": 256}, 2, 1),
+        ("shift", "full", tiny, 2, 1),
+        ("symmetric-shift", "causal", tiny | {"heads": 2, "kv_heads": 2, "q_rows": 256}, 2, 1),
+        ("shift", "full", tiny | {"heads": 2, "q_rows": 64}, 2, 2),
+    ):
         row = ambiguous(made(TMP, kind, mask, sizes, workers, parts))
-        print(f"{f'{kind}, {mask}, {parts} part' + 's' * (parts > 1):<34}" + "{:<7}{:<16}{:<22}{}".format(*row))
+        print(
+            f"{f'{kind}, {mask}, {parts} part' + 's' * (parts > 1):<34}"
+            + "{:<7}{:<16}{:<22}{}".format(*row)
+        )
         total = [one + other for one, other in zip(total, row[1:])]
     print("with a 0 {1} of {0} stops look like others, with -1 {2}".format(*total))
     # CHECK: order {{ *}}stops {{ *}}standing still {{ *}}as another's, with 0 {{ *}}with -1

@@ -27,33 +27,63 @@ from dash_attn.jax import attention, explain, function, operator, problem  # noq
 from dash_attn.kernel.problem import for_any_sizes, program_of, window_of  # noqa: E402
 
 
-def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
-           dtype: Any = jnp.bfloat16, layout: str = "bhsd") -> list[jax.Array]:
+def arrays(
+    batch: int = 2,
+    heads: int = 4,
+    kv_heads: int = 2,
+    rows: int = 12,
+    kv_rows: int | None = None,
+    head_dim: int = 64,
+    dtype: Any = jnp.bfloat16,
+    layout: str = "bhsd",
+) -> list[jax.Array]:
     keys = jax.random.split(jax.random.key(7), 3)
     sizes = [(heads, rows), *[(kv_heads, kv_rows or rows)] * 2]
-    return [jax.random.normal(key, (batch, h, s, head_dim) if layout == "bhsd" else (batch, s, h, head_dim), jnp.float32).astype(dtype)
-            for key, (h, s) in zip(keys, sizes)]
+    return [
+        jax.random.normal(
+            key,
+            (batch, h, s, head_dim) if layout == "bhsd" else (batch, s, h, head_dim),
+            jnp.float32,
+        ).astype(dtype)
+        for key, (h, s) in zip(keys, sizes)
+    ]
 
 
-def plain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] = (-1, -1), scale: float | None = None,
-          layout: str = "bhsd") -> Any:
+def plain(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    scale: float | None = None,
+    layout: str = "bhsd",
+) -> Any:
     """JAX differentiates it by itself."""
-    call = operator.Call((window[0], 0 if causal else window[1]), q.shape[3] ** -0.5 if scale is None else scale, layout)
+    call = operator.Call(
+        (window[0], 0 if causal else window[1]),
+        q.shape[3] ** -0.5 if scale is None else scale,
+        layout,
+    )
     return jax_on_cpu.forward(call, q, k, v)[0]
 
 
 def both(compute: Callable[..., Any], given: list[jax.Array], **options: Any) -> list[jax.Array]:
     """o and the gradients, for an upstream that is different everywhere."""
     o, pull = jax.vjp(lambda *x: compute(*x, **options), *given)
-    return [o, *pull(jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape).astype(o.dtype))]
+    return [
+        o,
+        *pull(jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape).astype(o.dtype)),
+    ]
 
 
 def demand_close(ours: list[jax.Array], theirs: list[jax.Array], tolerance: float = 0.02) -> None:
     assert not FAILED, FAILED
     for one, other in zip(ours, theirs, strict=True):
         one, other = (np.asarray(x, np.float64) for x in (one, other))
-        assert one.shape == other.shape and np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other), \
-            np.linalg.norm(one - other) / np.linalg.norm(other)
+        assert one.shape == other.shape and np.linalg.norm(
+            one - other
+        ) <= tolerance * np.linalg.norm(other), np.linalg.norm(one - other) / np.linalg.norm(other)
 
 
 def demand_equal(ours: list[jax.Array], theirs: list[jax.Array]) -> None:
@@ -63,24 +93,38 @@ def demand_equal(ours: list[jax.Array], theirs: list[jax.Array]) -> None:
 
 
 def gradients() -> None:
-    for sizes, options in (({}, {}), ({"head_dim": 128, "dtype": jnp.float16}, {"causal": True}), ({"kv_rows": 20}, {"scale": 0.3}),
-                           ({"heads": 6, "kv_heads": 1}, {"window": (3, 0)}), ({}, {"window": (5, -1), "causal": True}),
-                           ({"kv_heads": 4, "layout": "bshd"}, {"causal": True, "layout": "bshd"}),
-                           ({"kv_rows": 20, "layout": "bshd"}, {"layout": "bshd"})):
+    for sizes, options in (
+        ({}, {}),
+        ({"head_dim": 128, "dtype": jnp.float16}, {"causal": True}),
+        ({"kv_rows": 20}, {"scale": 0.3}),
+        ({"heads": 6, "kv_heads": 1}, {"window": (3, 0)}),
+        ({}, {"window": (5, -1), "causal": True}),
+        ({"kv_heads": 4, "layout": "bshd"}, {"causal": True, "layout": "bshd"}),
+        ({"kv_rows": 20, "layout": "bshd"}, {"layout": "bshd"}),
+    ):
         given = arrays(**sizes)
         wide = [x.astype(jnp.float32) for x in given]
         expected = both(plain, wide, **options)
         CALLED.clear()
         demand_close(both(attention, given, **options), expected)
         demand_close(both(jax.jit(lambda *x: attention(*x, **options)), given), expected)
-        assert [(one["layout"], one["scale"]) for one in CALLED] == \
-            [(options.get("layout", "bhsd"), np.float32(options.get("scale", given[0].shape[3] ** -0.5)))] * 2
+        assert [(one["layout"], one["scale"]) for one in CALLED] == [
+            (
+                options.get("layout", "bhsd"),
+                np.float32(options.get("scale", given[0].shape[3] ** -0.5)),
+            )
+        ] * 2
 
 
 def lse() -> None:
     q, k, v = arrays()
     o, sums = attention(q, k, v, return_lse=True)
-    scores = jnp.einsum("bhqd,bhkd->bhqk", q.astype(jnp.float32), jnp.repeat(k, 2, 1).astype(jnp.float32)) / 8
+    scores = (
+        jnp.einsum(
+            "bhqd,bhkd->bhqk", q.astype(jnp.float32), jnp.repeat(k, 2, 1).astype(jnp.float32)
+        )
+        / 8
+    )
     demand_close([o, sums], [attention(q, k, v), jax.nn.logsumexp(scores, -1)], 1e-6)
     assert sums.dtype == jnp.float32
 
@@ -88,27 +132,42 @@ def lse() -> None:
 def transformed() -> None:
     """Under scan, checkpoints and vmap gradients are those of single calls, bit for bit."""
     q, k, v = arrays(batch=6)
-    apart = [both(attention, [x[i:i + 2] for x in (q, k, v)], causal=True)[1:] for i in (0, 2, 4)]
+    apart = [both(attention, [x[i : i + 2] for x in (q, k, v)], causal=True)[1:] for i in (0, 2, 4)]
 
     def loss(q: Any, k: Any, v: Any) -> Any:
         o = attention(q, k, v, causal=True)
-        return (o.astype(jnp.float32) * jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape)).sum()
+        return (
+            o.astype(jnp.float32) * jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape)
+        ).sum()
 
     each = jax.grad(loss, (0, 1, 2))
     split = [x.reshape(3, 2, *x.shape[1:]) for x in (q, k, v)]
-    for found in (jax.jit(jax.vmap(each))(*split), jax.lax.scan(lambda _, x: (None, each(*x)), None, tuple(split))[1],
-                  jax.lax.map(lambda x: jax.grad(jax.checkpoint(loss), (0, 1, 2))(*x), tuple(split)),
-                  jax.vmap(each, in_axes=(1, 2, 3))(*(jnp.moveaxis(x, 0, i + 1) for i, x in enumerate(split)))):
+    for found in (
+        jax.jit(jax.vmap(each))(*split),
+        jax.lax.scan(lambda _, x: (None, each(*x)), None, tuple(split))[1],
+        jax.lax.map(lambda x: jax.grad(jax.checkpoint(loss), (0, 1, 2))(*x), tuple(split)),
+        jax.vmap(each, in_axes=(1, 2, 3))(
+            *(jnp.moveaxis(x, 0, i + 1) for i, x in enumerate(split))
+        ),
+    ):
         demand_close([jnp.stack(x) for x in zip(*apart)], found, 1e-2)
         demand_equal(jax.jit(jax.vmap(each))(*split), found)
     shared = jax.vmap(each, in_axes=(0, None, None))(split[0], split[1][0], split[2][0])
     demand_equal([x[0] for x in shared], each(*(x[0] for x in split)))
     allowed = [jax.export.DisabledSafetyCheck.custom_call(operator.TARGET)]
-    demand_equal(jax.export.export(jax.jit(each), disabled_checks=allowed)(q, k, v).call(q, k, v), jax.jit(each)(q, k, v))
+    demand_equal(
+        jax.export.export(jax.jit(each), disabled_checks=allowed)(q, k, v).call(q, k, v),
+        jax.jit(each)(q, k, v),
+    )
     refused(lambda: jax.jvp(attention, (q, k, v), (q, k, v)), TypeError)
-    twice = refused(lambda: jax.grad(lambda q: each(q, k, v)[0].astype(jnp.float32).sum())(q), NotImplementedError)
-    assert twice == ("dash_attn.jax.attention has first derivatives only; for second ones take jax.nn.dot_product_attention with "
-                     "implementation='xla'")
+    twice = refused(
+        lambda: jax.grad(lambda q: each(q, k, v)[0].astype(jnp.float32).sum())(q),
+        NotImplementedError,
+    )
+    assert (
+        twice == "dash_attn.jax.attention has first derivatives only; for second ones take"
+        " jax.nn.dot_product_attention with implementation='xla'"
+    )
 
 
 def sharded() -> None:
@@ -117,17 +176,40 @@ def sharded() -> None:
     given = arrays(batch=4)
     whole = both(attention, given, causal=True)
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
-    for spec, shape in ((PartitionSpec("x"), (2, 4, 12, 64)), (PartitionSpec(None, "x"), (4, 2, 12, 64))):
+    for spec, shape in (
+        (PartitionSpec("x"), (2, 4, 12, 64)),
+        (PartitionSpec(None, "x"), (4, 2, 12, 64)),
+    ):
         for check in (True, False):
-            divided = jax.jit(jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=spec,
-                                            check_vma=check))
+            divided = jax.jit(
+                jax.shard_map(
+                    lambda *x: attention(*x, causal=True),
+                    mesh=mesh,
+                    in_specs=(spec,) * 3,
+                    out_specs=spec,
+                    check_vma=check,
+                )
+            )
             CALLED.clear()
             demand_equal(both(divided, given), whole)
             assert [one["shapes"][0] for one in CALLED] == [shape] * 2, CALLED
     # One head of k for all: what devices find for it is summed over them.
-    given, specs = arrays(batch=4, kv_heads=1), (PartitionSpec(None, "x"), PartitionSpec(), PartitionSpec())
+    given, specs = (
+        arrays(batch=4, kv_heads=1),
+        (
+            PartitionSpec(None, "x"),
+            PartitionSpec(),
+            PartitionSpec(),
+        ),
+    )
     for check in (True, False):
-        divided = jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=specs, out_specs=specs[0], check_vma=check)
+        divided = jax.shard_map(
+            lambda *x: attention(*x, causal=True),
+            mesh=mesh,
+            in_specs=specs,
+            out_specs=specs[0],
+            check_vma=check,
+        )
         demand_close(both(divided, given), both(attention, given, causal=True))
 
 
@@ -136,16 +218,22 @@ def lowered() -> None:
     call, and memory as its last result."""
     function.forward, kept = jax_on_cpu.FORWARD, function.forward
     tables = []
-    for sizes, options, mask, window in (({}, {"causal": True}, "CAUSAL", 0), ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
-                                         ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
-                                         ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}, "NO_MASK", 0),
-                                         ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0)):
+    for sizes, options, mask, window in (
+        ({}, {"causal": True}, "CAUSAL", 0),
+        ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
+        ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
+        ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}, "NO_MASK", 0),
+        ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0),
+    ):
         given = arrays(**{"rows": 256} | sizes)
         trace = jax.jit(lambda *x: both(attention, list(x), **options)).trace(*given)
         text = trace.lower(lowering_platforms=("cuda",)).as_text()
         (ahead,) = [line for line in text.splitlines() if "__cudnn$fmhaSoftmax" in line]
         (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
-        assert f'mask_type\\22: \\22{mask}\\22' in ahead and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead, ahead
+        assert (
+            f"mask_type\\22: \\22{mask}\\22" in ahead
+            and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead
+        ), ahead
         layout = options.get("layout", "bhsd")
         q, k = given[0].shape, given[1].shape
         sides = window_of(options.get("causal", False), options.get("window"))
@@ -154,47 +242,91 @@ def lowered() -> None:
         kernel = operator.JaxKernel(wanted)
         assert kernel.certificate == explain(*given, **options).certificate
         spelled = program.replace("\n", "\\0A")
-        assert f'program = "{spelled}"' in back and f'options = "{order}"' in back and f'certificate = "{kernel.certificate}"' in back
+        assert (
+            f'program = "{spelled}"' in back
+            and f'options = "{order}"' in back
+            and f'certificate = "{kernel.certificate}"' in back
+        )
         scale = float(re.search(r"scale = (\S+) : f32", back)[1])
-        assert f'layout = "{layout}"' in back and np.float32(scale) == np.float32(q[3] ** -0.5), back
-        rows = [f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>" for rank in (4, 3)]
+        assert f'layout = "{layout}"' in back and np.float32(scale) == np.float32(q[3] ** -0.5), (
+            back
+        )
+        rows = [
+            f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>"
+            for rank in (4, 3)
+        ]
         tables.append(kernel.table is not None)
         table = f"tensor<{kernel.table.size}xui8>" if tables[-1] else ""
-        assert f"operand_layouts = [{', '.join([rows[0]] * 5 + rows[1:] + ['dense<0> : tensor<1xindex>'] * tables[-1])}]" in back
+        assert (
+            "operand_layouts ="
+            f" [{', '.join([rows[0]] * 5 + rows[1:] + ['dense<0> : tensor<1xindex>'] * tables[-1])}]"
+            in back
+        )
         assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
-        types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in (("q", q), ("k", k))}
+        types = {
+            name: f"tensor<{'x'.join(map(str, shape))}xbf16>"
+            for name, shape in (("q", q), ("k", k))
+        }
         size = kernel.bytes_of(q, k, layout)
         sums = f"tensor<2x{'x'.join(str(given[0].shape[layout.index(letter)]) for letter in 'hs')}xf32>"
-        assert back.endswith(f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, {sums}"
-                             f"{', ' * tables[-1]}{table}) -> "
-                             f"({types['q']}, {types['k']}, {types['k']}, tensor<{size}xui8>)"), back
+        assert back.endswith(
+            f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, {sums}"
+            f"{', ' * tables[-1]}{table}) -> "
+            f"({types['q']}, {types['k']}, {types['k']}, tensor<{size}xui8>)"
+        ), back
         operands = re.search(r"@dash_attention_backward\((.*?)\)", back)[1].split(", ")
         result = re.search(r"(%\d+):\d+ = ", ahead)[1]
-        assert operands[:3] == ["%arg0", "%arg1", "%arg2"] and operands[5] == f"{result}#1", operands
-        assert f"{operands[4]} = stablehlo.transpose {result}#0" in text or operands[4] == f"{result}#0", operands
+        assert operands[:3] == ["%arg0", "%arg1", "%arg2"] and operands[5] == f"{result}#1", (
+            operands
+        )
+        assert (
+            f"{operands[4]} = stablehlo.transpose {result}#0" in text
+            or operands[4] == f"{result}#0"
+        ), operands
         if tables[-1]:  # a constant of the program, there once
             assert re.search(rf"{operands[6]} = stablehlo.constant .*{table}", text), operands
-            assert kernel.table.nbytes == int(kernel.manifest["order"]["bytes"]) and text.count(table) == 2
+            assert (
+                kernel.table.nbytes == int(kernel.manifest["order"]["bytes"])
+                and text.count(table) == 2
+            )
     assert tables == [True, True, True, False, True], tables
     # In shard_map each device has the table of its own part, as do batches of vmap.
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     whole = [jax.ShapeDtypeStruct((4, heads, 2000, 64), jnp.bfloat16) for heads in (32, 8, 8)]
     for check in (True, False):
-        divided = jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=(PartitionSpec("x"),) * 3,
-                                out_specs=PartitionSpec("x"), check_vma=check)
-        assert table in jax.jit(lambda *x: both(divided, list(x))).trace(*whole).lower(lowering_platforms=("cuda",)).as_text()
+        divided = jax.shard_map(
+            lambda *x: attention(*x, causal=True),
+            mesh=mesh,
+            in_specs=(PartitionSpec("x"),) * 3,
+            out_specs=PartitionSpec("x"),
+            check_vma=check,
+        )
+        assert (
+            table
+            in jax.jit(lambda *x: both(divided, list(x)))
+            .trace(*whole)
+            .lower(lowering_platforms=("cuda",))
+            .as_text()
+        )
     split = [jax.ShapeDtypeStruct((2, 1, *one.shape[1:]), jnp.bfloat16) for one in whole]
-    mapped = jax.jit(jax.vmap(lambda *x: tuple(both(attention, list(x), causal=True)))).trace(*split)
+    mapped = jax.jit(jax.vmap(lambda *x: tuple(both(attention, list(x), causal=True)))).trace(
+        *split
+    )
     assert table in mapped.lower(lowering_platforms=("cuda",)).as_text()
     function.forward = kept
 
 
 def scalars() -> None:
     q, k, v = arrays()
-    for name, values in (("scale", (0.5, np.float32(0.5), np.array(0.5), jnp.float32(0.5))), ("causal", (True, np.True_, jnp.array(True))),
-                         ("window", ((2, 0), [np.int32(2), jnp.int32(0)]))):
+    for name, values in (
+        ("scale", (0.5, np.float32(0.5), np.array(0.5), jnp.float32(0.5))),
+        ("causal", (True, np.True_, jnp.array(True))),
+        ("window", ((2, 0), [np.int32(2), jnp.int32(0)])),
+    ):
         first = attention(q, k, v, **{name: values[0]})
-        assert all(bool((attention(q, k, v, **{name: value}) == first).all()) for value in values), name
+        assert all(
+            bool((attention(q, k, v, **{name: value}) == first).all()) for value in values
+        ), name
 
 
 def sliced() -> None:
@@ -204,17 +336,30 @@ def sliced() -> None:
 
     def few(**numbers: Any) -> Any:
         answer = real(**numbers)
-        return answer if isinstance(answer, str) else answer._replace(batch=min(answer.batch, 3), kv_heads=min(answer.kv_heads, 2))
+        return (
+            answer
+            if isinstance(answer, str)
+            else answer._replace(batch=min(answer.batch, 3), kv_heads=min(answer.kv_heads, 2))
+        )
 
     def pulled(q: Any, k: Any, v: Any, do: Any) -> list[Any]:
         o, pull = jax.vjp(attention, q, k, v)
         return [o, *pull(do)]
 
     dash_attn.kernel.problem.ask = few
-    for sizes, shapes, dim, cut in (({"batch": 5}, [(3, 4, 12, 64), (2, 4, 12, 64)], 0, (3, 3)),
-                                    ({"heads": 6, "kv_heads": 3}, [(2, 4, 12, 64), (2, 2, 12, 64)], 1, (4, 2))):
+    for sizes, shapes, dim, cut in (
+        ({"batch": 5}, [(3, 4, 12, 64), (2, 4, 12, 64)], 0, (3, 3)),
+        ({"heads": 6, "kv_heads": 3}, [(2, 4, 12, 64), (2, 2, 12, 64)], 1, (4, 2)),
+    ):
         q, k, v = arrays(**sizes)
-        parts = list(zip(*(jnp.split(x, [at], dim) for x, at in zip((q, k, v, q[::-1]), (cut[0], cut[1], cut[1], cut[0])))))
+        parts = list(
+            zip(
+                *(
+                    jnp.split(x, [at], dim)
+                    for x, at in zip((q, k, v, q[::-1]), (cut[0], cut[1], cut[1], cut[0]))
+                )
+            )
+        )
         expected = [jnp.concatenate(each, dim) for each in zip(*(pulled(*part) for part in parts))]
         CALLED.clear()
         found = pulled(q, k, v, q[::-1])
@@ -228,62 +373,177 @@ def refusals() -> None:
     q, k, v = arrays()
     half = arrays(dtype=jnp.float16)[1]
     for given, options, said in (
-            ((np.zeros((2, 4, 12, 64)), k, v), {}, "q: expected an array of JAX, found ndarray"),
-            ((q.astype(jnp.float32), k, v), {}, "q: expected elements of bf16 or f16, found f32; cast q, k and v, as torch.autocast does"),
-            ((q, half, v), {}, "k: expected bfloat16 as q, found float16; cast it"),
-            ((q[0], k, v), {}, "q: expected 4 dimensions, [batch, heads, rows, head_dim], found the shape (4, 12, 64)"),
-            ((q, k, v[:, :, :8]), {}, "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)"),
-            ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
-            (arrays(kv_heads=3), {}, "k: expected a number of heads that divides that of q, 4, found 3"),
-            (arrays(head_dim=92), {}, "q: expected a head dim that is a multiple of 8 up to 128, found 92; pad q, k and v with zeros to 96, and pass "
-             "scale=92**-0.5"),
-            (arrays(rows=0), {}, "q: expected rows of at least 1, found 0"),
-            (arrays(kv_rows=16), {"causal": True}, "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass would "
-             "hide other elements than the kernel (dash's causal masks are aligned at the bottom right)"),
-            ((q, k, v), {"window": (3, 3)}, "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward pass has no "
-             "other windows; jax.nn.dot_product_attention with implementation='xla' has them"),
-            ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
-            ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
-            ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
-            ((q, k, v), {"scale": jnp.ones(1)}, "scale: expected a number that the host knows, found ArrayImpl; scale q by it: attention(q * scale, "
-             "k, v, scale=1), which gives it a gradient, too"),
-            ((q, k, v), {"cu_seqlens_q": k}, "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX takes none; pad "
-             "sequences, call attention for each, or take dash_attn.torch"),
-            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; kernels of this "
-             "level are made by Kernel.compile, and take o and LSE of a forward pass of yours")):
+        ((np.zeros((2, 4, 12, 64)), k, v), {}, "q: expected an array of JAX, found ndarray"),
+        (
+            (q.astype(jnp.float32), k, v),
+            {},
+            (
+                "q: expected elements of bf16 or f16, found f32; cast q, k and v, as torch.autocast"
+                " does"
+            ),
+        ),
+        ((q, half, v), {}, "k: expected bfloat16 as q, found float16; cast it"),
+        (
+            (q[0], k, v),
+            {},
+            "q: expected 4 dimensions, [batch, heads, rows, head_dim], found the shape (4, 12, 64)",
+        ),
+        (
+            (q, k, v[:, :, :8]),
+            {},
+            "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)",
+        ),
+        ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
+        (
+            arrays(kv_heads=3),
+            {},
+            "k: expected a number of heads that divides that of q, 4, found 3",
+        ),
+        (
+            arrays(head_dim=92),
+            {},
+            (
+                "q: expected a head dim that is a multiple of 8 up to 128, found 92; pad q, k and v"
+                " with zeros to 96, and pass scale=92**-0.5"
+            ),
+        ),
+        (arrays(rows=0), {}, "q: expected rows of at least 1, found 0"),
+        (
+            arrays(kv_rows=16),
+            {"causal": True},
+            (
+                "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass"
+                " would hide other elements than the kernel (dash's causal masks are aligned at the"
+                " bottom right)"
+            ),
+        ),
+        (
+            (q, k, v),
+            {"window": (3, 3)},
+            (
+                "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward"
+                " pass has no other windows; jax.nn.dot_product_attention with implementation='xla'"
+                " has them"
+            ),
+        ),
+        ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
+        ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
+        ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
+        (
+            (q, k, v),
+            {"scale": jnp.ones(1)},
+            (
+                "scale: expected a number that the host knows, found ArrayImpl; scale q by it:"
+                " attention(q * scale, k, v, scale=1), which gives it a gradient, too"
+            ),
+        ),
+        (
+            (q, k, v),
+            {"cu_seqlens_q": k},
+            (
+                "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX"
+                " takes none; pad sequences, call attention for each, or take dash_attn.torch"
+            ),
+        ),
+        (
+            (q, k, v),
+            {"level": "batch"},
+            (
+                "level: expected 'run', found 'batch': no forward pass of the framework promises"
+                " it; kernels of this level are made by Kernel.compile, and take o and LSE of a"
+                " forward pass of yours"
+            ),
+        ),
+    ):
         found = refused(lambda: attention(*given, **options), ArgumentError)
         assert found == said, found
         why = explain(*given, **options)
         assert not why and str(why) == f"refused      {said}", why
         if isinstance(given[0], jax.Array):
-            assert refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError) == said
+            assert (
+                refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError)
+                == said
+            )
     why = explain(q, k, v, causal=True)
     kernel = operator.kernel_of(operator.order_of(q, k, (-1, 0), "bhsd").wanted)
-    assert why and str(why) == (f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask, bf16, head dim 64, "
-                                f"tiles 64 x 128\norder        ascending, level run, 132 workers, "
-                                f"predicted 1.048 x its lower bound\ncertificate  {kernel.certificate}"), why
+    assert (
+        why
+        and str(why)
+        == f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask,"
+        " bf16, head dim 64, tiles 64 x 128\norder        ascending, level run, 132 workers,"
+        f" predicted 1.048 x its lower bound\ncertificate  {kernel.certificate}"
+    ), why
     # As kind=auto of the compiler.
     few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)
-    assert few.parts == 16 and "132 workers, heads in 16 parts, kept apart: parts, predicted 1." in str(few), few
-    traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
+    assert (
+        few.parts == 16
+        and "132 workers, heads in 16 parts, kept apart: parts, predicted 1." in str(few)
+    ), few
+    traced = refused(
+        lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError
+    )
     assert traced.startswith("scale: expected a number that the host knows, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of
     # them.
     symbolic = jax.ShapeDtypeStruct((*jax.export.symbolic_shape("b"), 4, 12, 64), jnp.bfloat16)
-    found = refused(lambda: jax.export.export(jax.jit(lambda q: attention(q, q, q)))(symbolic), ArgumentError)
-    assert found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)", found
+    found = refused(
+        lambda: jax.export.export(jax.jit(lambda q: attention(q, q, q)))(symbolic), ArgumentError
+    )
+    assert (
+        found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)"
+    ), found
     too_many = jax.ShapeDtypeStruct((1, 1, 2**21 + 1, 64), jnp.bfloat16)
     found = refused(lambda: jax.eval_shape(lambda x: attention(x, x, x), too_many), ArgumentError)
-    assert found == "q: expected at most 2097152 rows, found 2097153; call attention for pieces of q, each with what it sees of k", found
-    names = ("q", "k", "v", "causal", "window", "scale", "cu_seqlens_q", "cu_seqlens_k", "sink", "level", "layout")
+    assert (
+        found
+        == "q: expected at most 2097152 rows, found 2097153; call attention for pieces of q, each"
+        " with what it sees of k"
+    ), found
+    names = (
+        "q",
+        "k",
+        "v",
+        "causal",
+        "window",
+        "scale",
+        "cu_seqlens_q",
+        "cu_seqlens_k",
+        "sink",
+        "level",
+        "layout",
+    )
     for name in names:
-        for thing in (0, 2**70, "x", b"", [], {}, object(), np.zeros((2, 4)), q[0, 0, 0, 0], q[:0], q.astype(jnp.int32), (2**70, 0), 1j, np.int8(1)):
+        for thing in (
+            0,
+            2**70,
+            "x",
+            b"",
+            [],
+            {},
+            object(),
+            np.zeros((2, 4)),
+            q[0, 0, 0, 0],
+            q[:0],
+            q.astype(jnp.int32),
+            (2**70, 0),
+            1j,
+            np.int8(1),
+        ):
             said = explain(**{"q": q, "k": k, "v": v, name: thing})
-            assert said or " expected " in f" {said}" and "looked at" not in said.refusal, (name, type(thing), said.refusal)
+            assert said or " expected " in f" {said}" and "looked at" not in said.refusal, (
+                name,
+                type(thing),
+                said.refusal,
+            )
     problem.PLATFORM = "gpu"
-    assert refused(lambda: attention(q, k, v), ArgumentError).startswith("q: expected an array on a CUDA device, found one on '")
+    assert refused(lambda: attention(q, k, v), ArgumentError).startswith(
+        "q: expected an array on a CUDA device, found one on '"
+    )
     problem.PLATFORM = "cpu"
-    assert problem.refusal_of_device() == "expected a GPU of compute capability 9.0 (H100, H200), found none"
+    assert (
+        problem.refusal_of_device()
+        == "expected a GPU of compute capability 9.0 (H100, H200), found none"
+    )
 
 
 for test in (gradients, lse, transformed, sharded, lowered, scalars, sliced, refusals):

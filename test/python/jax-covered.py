@@ -23,9 +23,15 @@ OFFSETS = jnp.array([0, 5, 12], dtype=jnp.int32)
 PACKED = {"cu_seqlens_q": OFFSETS, "cu_seqlens_k": OFFSETS}
 
 
-def call(dtype: Any = jnp.bfloat16, head_dim: int = 64, of_v: int | None = None, **options: Any) -> Callable[[], object]:
-    q, k, v = (jnp.zeros((12, heads, columns) if "cu_seqlens_q" in options else (2, heads, 12, columns), dtype)
-               for heads, columns in ((4, head_dim), (2, head_dim), (2, of_v or head_dim)))
+def call(
+    dtype: Any = jnp.bfloat16, head_dim: int = 64, of_v: int | None = None, **options: Any
+) -> Callable[[], object]:
+    q, k, v = (
+        jnp.zeros(
+            (12, heads, columns) if "cu_seqlens_q" in options else (2, heads, 12, columns), dtype
+        )
+        for heads, columns in ((4, head_dim), (2, head_dim), (2, of_v or head_dim))
+    )
     return lambda: explain(q, k, v, **options)
 
 
@@ -34,16 +40,46 @@ def with_argument(name: str) -> Callable[[], object]:
     return lambda: attention(q, q, q, **{name: None})
 
 
-demand_column(ROOT, "JAX", {
-    "bf16, f16": [call(), call(jnp.float16)],
-    "head dims that are multiples of 8 up to 128": [*(call(head_dim=columns) for columns in range(8, 129, 8))],
-    "full and causal masks, sliding windows, grouped heads, sinks": [call(), call(causal=True), call(window=(5, 0)), call(sink=jnp.zeros(4))],
-    "windows with a right side": [call(window=(5, 2))],
-    "packed sequences whose lengths lie on the device, levels `run` and `batch`": [call(causal=True, **PACKED), call(level="batch", **PACKED)],
-    "v of another head dim than q and k": [call(of_v=32)],
-    "softcaps, block masks, unions of masks, level `batch` for batches": [with_argument("softcap"), with_argument("mask"), call(level="batch")],
-    "several GPUs: batch and heads apart": [lambda: "shard_map" in (ROOT / "test/python/jax-attention.py").read_text(encoding="utf-8")],
-    "several GPUs: rows of one document apart, head dims 64 and 128": [lambda: getattr(dash_attn.jax, "World", None)],
-    "float32, fp8, head dims 192 and 256, dropout, biases": [
-        call(jnp.float32), call(jnp.float8_e4m3fn), call(head_dim=192), call(head_dim=256), with_argument("dropout_rate"), with_argument("bias")],
-})
+demand_column(
+    ROOT,
+    "JAX",
+    {
+        "bf16, f16": [call(), call(jnp.float16)],
+        "head dims that are multiples of 8 up to 128": [
+            *(call(head_dim=columns) for columns in range(8, 129, 8))
+        ],
+        "full and causal masks, sliding windows, grouped heads, sinks": [
+            call(),
+            call(causal=True),
+            call(window=(5, 0)),
+            call(sink=jnp.zeros(4)),
+        ],
+        "windows with a right side": [call(window=(5, 2))],
+        "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
+            call(causal=True, **PACKED),
+            call(level="batch", **PACKED),
+        ],
+        "v of another head dim than q and k": [call(of_v=32)],
+        "softcaps, block masks, unions of masks, level `batch` for batches": [
+            with_argument("softcap"),
+            with_argument("mask"),
+            call(level="batch"),
+        ],
+        "several GPUs: batch and heads apart": [
+            lambda: (
+                "shard_map" in (ROOT / "test/python/jax-attention.py").read_text(encoding="utf-8")
+            )
+        ],
+        "several GPUs: rows of one document apart, head dims 64 and 128": [
+            lambda: getattr(dash_attn.jax, "World", None)
+        ],
+        "float32, fp8, head dims 192 and 256, dropout, biases": [
+            call(jnp.float32),
+            call(jnp.float8_e4m3fn),
+            call(head_dim=192),
+            call(head_dim=256),
+            with_argument("dropout_rate"),
+            with_argument("bias"),
+        ],
+    },
+)

@@ -22,18 +22,30 @@ from dash_attn.jax import operator  # noqa: E402
 
 driver = StubDriver()
 operator.register("cpu")
-q, k, lse = (jnp.ones(shape, dtype) for shape, dtype in (((2, 4, 256, 64), jnp.bfloat16), ((2, 2, 256, 64), jnp.bfloat16),
-                                                         ((2, 4, 256), jnp.float32)))
+q, k, lse = (
+    jnp.ones(shape, dtype)
+    for shape, dtype in (
+        ((2, 4, 256, 64), jnp.bfloat16),
+        ((2, 2, 256, 64), jnp.bfloat16),
+        ((2, 4, 256), jnp.float32),
+    )
+)
 
 
 def run(*arrays: Any, layout: str = "bhsd") -> str:
     call = operator.Call((-1, 0), 0.125, layout)
-    return refused(lambda: jax.jit(lambda *x: operator.gradients(call, *x))(*arrays), jax.errors.JaxRuntimeError)
+    return refused(
+        lambda: jax.jit(lambda *x: operator.gradients(call, *x))(*arrays),
+        jax.errors.JaxRuntimeError,
+    )
 
 
 def changed(**attributes: Any) -> str:
     """With other attributes than those that go with the kernel."""
-    kept, jax.ffi.ffi_call = jax.ffi.ffi_call, lambda *of_call: lambda *x, **given: kept(*of_call)(*x, **given | attributes)
+    kept, jax.ffi.ffi_call = (
+        jax.ffi.ffi_call,
+        lambda *of_call: lambda *x, **given: kept(*of_call)(*x, **given | attributes),
+    )
     try:
         return run(q, k, k, q, q, lse)
     finally:
@@ -44,19 +56,44 @@ assert run(q, k, k, q, q, lse) == "UNIMPLEMENTED: XLA FFI GPU context is not ava
 assert [one[0] for one in driver.calls() if one[0] != "allow"] == ["retain", "load"]
 turned = [x.swapaxes(1, 2) for x in (q, k, k, q, q)]
 assert run(*turned, lse, layout="bshd") == "UNIMPLEMENTED: XLA FFI GPU context is not available"
-assert run(q, k, k, q, q, lse[:1]) == \
-    "INVALID_ARGUMENT: dash: lse: expected batch = 2, found 1 in shape (1, 4, 256) of [batch, heads, q_rows]"
-assert run(q, k, k, q.astype(jnp.float16), q, lse) == "INVALID_ARGUMENT: dash: do: expected elements of bf16, found f16"
-assert run(q, k, k, q.astype(jnp.int32), q, lse) == \
-    "INVALID_ARGUMENT: dash: expected buffers of bf16, f16 and f32, found one of XLA's type 4"
+assert (
+    run(q, k, k, q, q, lse[:1])
+    == "INVALID_ARGUMENT: dash: lse: expected batch = 2, found 1 in shape (1, 4, 256) of [batch,"
+    " heads, q_rows]"
+)
+assert (
+    run(q, k, k, q.astype(jnp.float16), q, lse)
+    == "INVALID_ARGUMENT: dash: do: expected elements of bf16, found f16"
+)
+assert (
+    run(q, k, k, q.astype(jnp.int32), q, lse)
+    == "INVALID_ARGUMENT: dash: expected buffers of bf16, f16 and f32, found one of XLA's type 4"
+)
 sink = jnp.ones((4,), jnp.float32)
 of_sink = operator.Call((-1, 0), 0.125, "bhsd", has_sink=True)
-for given, said in ((sink, "UNIMPLEMENTED: XLA FFI GPU context is not available"),
-                    (sink[:3], "INVALID_ARGUMENT: dash: sink: expected heads = 4, found 3 in shape (3,) of [heads]")):
-    found = refused(lambda: jax.jit(lambda *x: operator.gradients(of_sink, *x))(q, k, k, q, q, lse, given), jax.errors.JaxRuntimeError)
+for given, said in (
+    (sink, "UNIMPLEMENTED: XLA FFI GPU context is not available"),
+    (
+        sink[:3],
+        "INVALID_ARGUMENT: dash: sink: expected heads = 4, found 3 in shape (3,) of [heads]",
+    ),
+):
+    found = refused(
+        lambda: jax.jit(lambda *x: operator.gradients(of_sink, *x))(q, k, k, q, q, lse, given),
+        jax.errors.JaxRuntimeError,
+    )
     assert found == said, found
-assert changed(scale="1") == "INVALID_ARGUMENT: dash: attributes: expected a number of f32 'scale', found none"
-assert changed(layout="bh") == "INVALID_ARGUMENT: dash: layout: expected 'bhsd' or 'bshd', found 'bh'"
-assert changed(certificate="sha256:0").startswith("FAILED_PRECONDITION: dash: certificate: expected sha256:")
-assert changed(options="kind=best").startswith("INVALID_ARGUMENT: dash: unknown schedule 'best', expected one of ascending, ")
+assert (
+    changed(scale="1")
+    == "INVALID_ARGUMENT: dash: attributes: expected a number of f32 'scale', found none"
+)
+assert (
+    changed(layout="bh") == "INVALID_ARGUMENT: dash: layout: expected 'bhsd' or 'bshd', found 'bh'"
+)
+assert changed(certificate="sha256:0").startswith(
+    "FAILED_PRECONDITION: dash: certificate: expected sha256:"
+)
+assert changed(options="kind=best").startswith(
+    "INVALID_ARGUMENT: dash: unknown schedule 'best', expected one of ascending, "
+)
 assert not [one for one in driver.calls() if one[0] in ("fill", "launch")]

@@ -27,25 +27,44 @@ from dash_attn.jax.delta import delta_of  # noqa: E402
 HEADS, KV_HEADS, ROWS = 4, 2, 12
 
 
-def arrays(kv_rows: int = ROWS, has_sink: bool = False, layout: str = "bhsd", batch: int = 2) -> list[jax.Array]:
+def arrays(
+    kv_rows: int = ROWS, has_sink: bool = False, layout: str = "bhsd", batch: int = 2
+) -> list[jax.Array]:
     keys = jax.random.split(jax.random.key(7), 3)
-    found = [jax.random.normal(key, (batch, heads, rows, 64), jnp.float32).astype(jnp.bfloat16)
-             for key, heads, rows in zip(keys, (HEADS, KV_HEADS, KV_HEADS), (ROWS, kv_rows, kv_rows))]
-    return [*(x.swapaxes(1, 2) if layout == "bshd" else x for x in found), *[jnp.linspace(-2, 3, HEADS)] * has_sink]
+    found = [
+        jax.random.normal(key, (batch, heads, rows, 64), jnp.float32).astype(jnp.bfloat16)
+        for key, heads, rows in zip(keys, (HEADS, KV_HEADS, KV_HEADS), (ROWS, kv_rows, kv_rows))
+    ]
+    return [
+        *(x.swapaxes(1, 2) if layout == "bshd" else x for x in found),
+        *[jnp.linspace(-2, 3, HEADS)] * has_sink,
+    ]
 
 
 def ours(q: Any, k: Any, v: Any, sink: Any = None, **options: Any) -> tuple[Any, Any]:
     return attention(q, k, v, sink=sink, return_lse=True, **options)
 
 
-def plain(q: Any, k: Any, v: Any, sink: Any = None, *, causal: bool = False, window: tuple[int, int] = (-1, -1),
-          layout: str = "bhsd") -> tuple[Any, Any]:
+def plain(
+    q: Any,
+    k: Any,
+    v: Any,
+    sink: Any = None,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    layout: str = "bhsd",
+) -> tuple[Any, Any]:
     """JAX differentiates it by itself."""
-    o, lse = jax_on_cpu.forward(operator.Call((window[0], 0 if causal else window[1]), 0.125, layout), q, k, v)
+    o, lse = jax_on_cpu.forward(
+        operator.Call((window[0], 0 if causal else window[1]), 0.125, layout), q, k, v
+    )
     if sink is None:
         return o, lse
     weights = jax.nn.sigmoid(lse - sink[:, None])[..., None]
-    return o * (weights.swapaxes(1, 2) if layout == "bshd" else weights), jnp.logaddexp(lse, sink[:, None])
+    return o * (weights.swapaxes(1, 2) if layout == "bshd" else weights), jnp.logaddexp(
+        lse, sink[:, None]
+    )
 
 
 def upstream(x: Any, shift: float) -> Any:
@@ -65,8 +84,9 @@ def demand_close(found: Any, expected: Any, tolerance: float = 0.02) -> None:
     assert not FAILED, FAILED
     for one, other in zip(found, expected, strict=True):
         one, other = (np.asarray(x, np.float64) for x in (one, other))
-        assert one.shape == other.shape and np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other), \
-            np.linalg.norm(one - other) / np.linalg.norm(other)
+        assert one.shape == other.shape and np.linalg.norm(
+            one - other
+        ) <= tolerance * np.linalg.norm(other), np.linalg.norm(one - other) / np.linalg.norm(other)
 
 
 def demand_equal(found: Any, expected: Any) -> None:
@@ -77,12 +97,20 @@ def demand_equal(found: Any, expected: Any) -> None:
 
 def gradients() -> None:
     for has_sink in (False, True):
-        for kv_rows, options in ((ROWS, {"causal": True}), (20, {}), (ROWS, {"window": (3, 0)}), (ROWS, {"causal": True, "layout": "bshd"})):
+        for kv_rows, options in (
+            (ROWS, {"causal": True}),
+            (20, {}),
+            (ROWS, {"window": (3, 0)}),
+            (ROWS, {"causal": True, "layout": "bshd"}),
+        ):
             given = arrays(kv_rows, has_sink, options.get("layout", "bhsd"))
             CALLED.clear()
             found = of_both(ours, given, **options)
             demand_close(found, of_both(plain, wide(given), **options))
-            demand_close(jax.jit(lambda *x, options=options: of_both(ours, list(x), **options))(*given), found)
+            demand_close(
+                jax.jit(lambda *x, options=options: of_both(ours, list(x), **options))(*given),
+                found,
+            )
             assert len(CALLED) == 2 and all("delta = %delta" in one["program"] for one in CALLED)
 
 
@@ -91,11 +119,20 @@ def of_one() -> None:
     for given in (arrays(), arrays(has_sink=True)):
         CALLED.clear()
         o, pull, _ = jax.vjp(lambda *x: ours(*x, causal=True), *given, has_aux=True)
-        demand_equal(pull(upstream(o, 0)), jax.vjp(lambda *x: ours(*x, causal=True)[0], *given)[1](upstream(o, 0)))
+        demand_equal(
+            pull(upstream(o, 0)),
+            jax.vjp(lambda *x: ours(*x, causal=True)[0], *given)[1](upstream(o, 0)),
+        )
         assert len(CALLED) == 2 and all("o = %o" in one["program"] for one in CALLED)
         lse, pull = jax.vjp(lambda *x: ours(*x)[1], *given)
-        found, expected = pull(upstream(lse, 0.5)), jax.vjp(lambda *x: plain(*x)[1], *wide(given))[1](upstream(lse, 0.5))
-        demand_close([x for i, x in enumerate(found) if i != 2], [x for i, x in enumerate(expected) if i != 2])
+        found, expected = (
+            pull(upstream(lse, 0.5)),
+            jax.vjp(lambda *x: plain(*x)[1], *wide(given))[1](upstream(lse, 0.5)),
+        )
+        demand_close(
+            [x for i, x in enumerate(found) if i != 2],
+            [x for i, x in enumerate(expected) if i != 2],
+        )
         assert not found[2].any()
 
 
@@ -127,8 +164,14 @@ def merged() -> None:
 def delta() -> None:
     """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of
     pairs, and so on."""
-    o, do = (jax.random.normal(jax.random.key(i), (2, 3, ROWS, 128), jnp.float32).astype(jnp.bfloat16) for i in range(2))
-    lse, dlse = jnp.zeros((2, 3, ROWS)).at[:, :, 4].set(jnp.inf), jax.random.normal(jax.random.key(3), (2, 3, ROWS))
+    o, do = (
+        jax.random.normal(jax.random.key(i), (2, 3, ROWS, 128), jnp.float32).astype(jnp.bfloat16)
+        for i in range(2)
+    )
+    lse, dlse = (
+        jnp.zeros((2, 3, ROWS)).at[:, :, 4].set(jnp.inf),
+        jax.random.normal(jax.random.key(3), (2, 3, ROWS)),
+    )
     sums = (np.asarray(o, np.float32) * np.asarray(do, np.float32)).reshape(2, 3, ROWS, 16, 8)
     added = sums[..., 0]
     for j in range(1, 8):
@@ -137,8 +180,17 @@ def delta() -> None:
         added = added.reshape(2, 3, ROWS, -1, 2)
         added = added[..., 0] + added[..., 1]
     expected = np.where(np.isinf(lse), np.float32(0), added[..., 0] - np.asarray(dlse))
-    of_bshd = delta_of(do.swapaxes(1, 2), o.swapaxes(1, 2), lse, dlse.at[:, :, 4].set(jnp.nan), "bshd")
-    demand_equal([delta_of(do, o, lse, dlse, "bhsd"), jax.jit(delta_of, static_argnums=4)(do, o, lse, dlse, "bhsd"), of_bshd], [expected] * 3)
+    of_bshd = delta_of(
+        do.swapaxes(1, 2), o.swapaxes(1, 2), lse, dlse.at[:, :, 4].set(jnp.nan), "bshd"
+    )
+    demand_equal(
+        [
+            delta_of(do, o, lse, dlse, "bhsd"),
+            jax.jit(delta_of, static_argnums=4)(do, o, lse, dlse, "bhsd"),
+            of_bshd,
+        ],
+        [expected] * 3,
+    )
 
 
 def transformed() -> None:
@@ -153,24 +205,45 @@ def transformed() -> None:
         split = [x.reshape(3, 2, *x.shape[1:]) for x in (q, k, v)]
         expected = [jnp.stack(x) for x in zip(*(jax.jit(each)(*x, *sink) for x in zip(*split)))]
         axes = (0, 0, 0, *[None] * has_sink)
-        for found in (jax.jit(jax.vmap(each, axes))(*split, *sink), jax.lax.scan(lambda _, x: (None, each(*x, *sink)), None, tuple(split))[1],
-                      jax.lax.map(lambda x: jax.grad(jax.checkpoint(loss), tuple(range(3 + has_sink)))(*x, *sink), tuple(split))):
+        for found in (
+            jax.jit(jax.vmap(each, axes))(*split, *sink),
+            jax.lax.scan(lambda _, x: (None, each(*x, *sink)), None, tuple(split))[1],
+            jax.lax.map(
+                lambda x: jax.grad(jax.checkpoint(loss), tuple(range(3 + has_sink)))(*x, *sink),
+                tuple(split),
+            ),
+        ):
             demand_equal(found, expected)
-        message = refused(lambda: jax.grad(lambda q: each(q, k, v, *sink)[1].astype(jnp.float32).sum())(q), NotImplementedError)
+        message = refused(
+            lambda: jax.grad(lambda q: each(q, k, v, *sink)[1].astype(jnp.float32).sum())(q),
+            NotImplementedError,
+        )
         assert message.startswith("dash_attn.jax.attention has first derivatives only"), message
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     given, spec = arrays(batch=4), PartitionSpec("x")
-    divided = jax.shard_map(lambda *x: ours(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=(spec, spec))
-    demand_equal(jax.jit(lambda *x: of_both(divided, list(x)))(*given), jax.jit(lambda *x: of_both(ours, list(x), causal=True))(*given))
+    divided = jax.shard_map(
+        lambda *x: ours(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=(spec, spec)
+    )
+    demand_equal(
+        jax.jit(lambda *x: of_both(divided, list(x)))(*given),
+        jax.jit(lambda *x: of_both(ours, list(x), causal=True))(*given),
+    )
 
 
 def lowered() -> None:
     """For a GPU: delta is an operand in the place of o."""
     function.forward, kept = jax_on_cpu.FORWARD, function.forward
     given = [jax.ShapeDtypeStruct((1, 2, 16384, 64), jnp.bfloat16)] * 3
-    text = jax.jit(lambda *x: of_both(ours, list(x), causal=True)).trace(*given).lower(lowering_platforms=("cuda",)).as_text()
+    text = (
+        jax.jit(lambda *x: of_both(ours, list(x), causal=True))
+        .trace(*given)
+        .lower(lowering_platforms=("cuda",))
+        .as_text()
+    )
     (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
-    kernel = operator.kernel_of(operator.order_of(*given[:2], (-1, 0), "bhsd", takes_delta=True).wanted)
+    kernel = operator.kernel_of(
+        operator.order_of(*given[:2], (-1, 0), "bhsd", takes_delta=True).wanted
+    )
     assert f'certificate = "{kernel.certificate}"' in back
     q, per_row = "tensor<1x2x16384x64xbf16>", "tensor<1x2x16384xf32>"
     assert f": ({q}, {q}, {q}, {q}, {per_row}, {per_row}" in back, back

@@ -24,7 +24,9 @@ from dash_attn.kernel.library import HANDLER, StringRef, check, library, make  #
 from dash_attn.kernel.plan import Plan  # noqa: E402
 
 TMP = Path(sys.argv[1])
-ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))
+ORDER, PREPARE, MAIN, CONVERT = (
+    f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert")
+)
 ALWAYS = [PREPARE, MAIN, CONVERT]
 MADE_READY = ["fill", ORDER, *ALWAYS]
 SIZES = {"batch": 2, "heads": 4, "kv_heads": 4, "q_rows": 256, "kv_rows": 256}
@@ -43,33 +45,55 @@ def values(kernel: Kernel, launches: list[Launch], name: str) -> dict[str, Any]:
 def parameters() -> None:
     """Each entry gets what its parameters' names say, whatever order they are in."""
     driver = StubDriver()
-    kernel, given = load("parameters", driver), tensors(batch=2, heads=4, kv_heads=2, q_rows=200, kv_rows=300)
+    kernel, given = (
+        load("parameters", driver),
+        tensors(batch=2, heads=4, kv_heads=2, q_rows=200, kv_rows=300),
+    )
     kernel.backward(**given, scale=0.25)
     launches = driver.launches()
     prepare, main = (values(kernel, launches, name) for name in (PREPARE, MAIN))
     assert prepare["k"] == given["k"].pointer and prepare["lse"] == given["lse"].pointer
-    assert [prepare[f"k.stride.{name}"] for name in ("batch", "head", "row")] == [2 * 300 * 128, 300 * 128, 128]
+    assert [prepare[f"k.stride.{name}"] for name in ("batch", "head", "row")] == [
+        2 * 300 * 128,
+        300 * 128,
+        128,
+    ]
     assert [prepare[f"lse.stride.{name}"] for name in ("batch", "head")] == [4 * 200, 200]
-    assert [main[name] for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")] == [2, 4, 2, 200, 300]
+    assert [main[name] for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")] == [
+        2,
+        4,
+        2,
+        200,
+        300,
+    ]
     assert main["scale"] == 0.25 and values(kernel, launches, ORDER)["width"] == 132
     workspace = kernel.workspace()
     for region in kernel.manifest["workspace"]:
         address, size = workspace.region(region["name"])
-        assert main[f"workspace.{region['name']}"] == address and address % region["alignment"] == 0 and size, region
+        assert (
+            main[f"workspace.{region['name']}"] == address
+            and address % region["alignment"] == 0
+            and size
+        ), region
     found = {launch.name: launch for launch in launches}
     assert found[ORDER].grid == (132, 1, 1) and found[PREPARE].grid == (4, 4, 2)
     assert [found[name].is_cooperative for name in (ORDER, *ALWAYS)] == [False, False, True, False]
     assert [found[name].overlaps for name in (ORDER, *ALWAYS)] == [False, False, False, True]
     kernel.backward(**given)
-    assert values(kernel, driver.launches(), CONVERT)["scale"] == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
+    assert (
+        values(kernel, driver.launches(), CONVERT)["scale"]
+        == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
+    )
 
 
 def anew() -> None:
     """In one call: zeros, the order and the run, on their stream; an order that is a table is read
     only."""
     driver, table = StubDriver(), bytes(range(64))
-    for name, made, given, options in (("anew", MADE_READY, tensors(), {}),
-                                       ("anew-table", ["fill", *ALWAYS], tensors(q_rows=4096, kv_rows=4096), {"table": table})):
+    for name, made, given, options in (
+        ("anew", MADE_READY, tensors(), {}),
+        ("anew-table", ["fill", *ALWAYS], tensors(q_rows=4096, kv_rows=4096), {"table": table}),
+    ):
         launch = load(name, driver, **options).bind(**given, stream=5)
         launch.run()
         driver.calls()
@@ -79,15 +103,24 @@ def anew() -> None:
         assert all(call[call.index("stream") + 1] == "0x5" for call in calls)
     driver.set(fail="cuMemsetD8Async:719")
     assert "CUDA_ERROR_LAUNCH_FAILED" in refused(
-        lambda: check(library().dashPlanRunAnew(launch.plan.handle, 5, launch._reference, HANDLER, None)), DriverError)
+        lambda: check(
+            library().dashPlanRunAnew(launch.plan.handle, 5, launch._reference, HANDLER, None)
+        ),
+        DriverError,
+    )
     assert not driver.launches()
 
 
 def layouts() -> None:
     """bshd: the same memory, heads and rows exchanged."""
     driver = StubDriver()
-    kernel, given = load("layouts", driver), tensors(batch=2, heads=4, kv_heads=4, q_rows=200, kv_rows=200)
-    turned = {name: tensor if name == "lse" else tensor.transposed(1, 2) for name, tensor in given.items()}
+    kernel, given = (
+        load("layouts", driver),
+        tensors(batch=2, heads=4, kv_heads=4, q_rows=200, kv_rows=200),
+    )
+    turned = {
+        name: tensor if name == "lse" else tensor.transposed(1, 2) for name, tensor in given.items()
+    }
     found = []
     for options in (given, {**turned, "layout": "bshd"}):
         kernel.backward(**options)
@@ -103,7 +136,10 @@ def orders_of_tensors() -> None:
     for _ in range(2):
         kernel.backward(**given)
         found = values(kernel, driver.launches(), PREPARE)
-        assert all(found[name] == given[name].pointer for name in ("q", "k", "v", "do", "o", "lse", "dk", "dv")), found
+        assert all(
+            found[name] == given[name].pointer
+            for name in ("q", "k", "v", "do", "o", "lse", "dk", "dv")
+        ), found
 
 
 def workspace_is_kept() -> None:
@@ -128,7 +164,9 @@ def workspace_is_kept() -> None:
     # Each stream has its own; other addresses go into the same launch.
     kernel.backward(**tensors(), stream=7)
     driver.names()
-    moved = {name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()}
+    moved = {
+        name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()
+    }
     kernel.backward(**moved, stream=7)
     launches = driver.launches()
     assert [launch.stream for launch in launches] == [7] * 3
@@ -147,8 +185,12 @@ def failures() -> None:
     driver = StubDriver(fail=f"{MAIN}:719")
     kernel = load("failures", driver)
     found = refused(lambda: kernel.backward(**tensors()), DriverError)
-    assert found == (f"launch '{MAIN}' with a grid of 132 x 1 x 1 blocks, 384 threads each, 230000 bytes of shared memory: "
-                     "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure; clear the workspace before it is used again"), found
+    assert (
+        found
+        == f"launch '{MAIN}' with a grid of 132 x 1 x 1 blocks, 384 threads each, 230000 bytes of"
+        " shared memory: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure; clear the"
+        " workspace before it is used again"
+    ), found
     address, size = kernel.reserve(**SIZES).region("turns")
     driver.set(fail=f"{PREPARE}:719")
     try:
@@ -172,8 +214,11 @@ def captures() -> None:
     kernel = load("captures", driver)
     found = refused(lambda: kernel.backward(**tensors(), stream=3), ArgumentError)
     needed = kernel.reserve(stream=9, **SIZES).bytes
-    assert found == (f"the stream is being captured, and needs {needed} bytes of workspace that it does not have yet: call "
-                     "backward or reserve with these sizes on this stream before the capture"), found
+    assert (
+        found
+        == f"the stream is being captured, and needs {needed} bytes of workspace that it does not"
+        " have yet: call backward or reserve with these sizes on this stream before the capture"
+    ), found
     driver.set(capturing=None)
     kernel.reserve(stream=3, **SIZES)
     kernel.backward(**tensors(), stream=3)
@@ -193,17 +238,31 @@ def tables() -> None:
     taken in a capture."""
     driver, table = StubDriver(capturing=1), bytes(range(64))
     kernel = load("tables", driver, table=table)
-    assert "is being captured" in refused(lambda: kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=1), ArgumentError)
+    assert "is being captured" in refused(
+        lambda: kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=1), ArgumentError
+    )
     driver.set(capturing=None)
     assert driver.names() == []
     orders = set()
     for batch, stream in ((2, 0), (2, 1), (1, 1)):
         kernel.backward(**tensors(batch=batch, q_rows=4096, kv_rows=4096), stream=stream)
         calls = driver.calls()
-        expected = ["allocate", "stream", "copy", "synchronize", "destroy", "allocate"] if stream == 0 else ["allocate"] if batch == 2 else []
+        expected = (
+            ["allocate", "stream", "copy", "synchronize", "destroy", "allocate"]
+            if stream == 0
+            else ["allocate"]
+            if batch == 2
+            else []
+        )
         changes = ("allocate", "stream", "copy", "synchronize", "destroy", "fill", "launch")
-        assert [call[0] for call in calls if call[0] in changes] == [*expected, "fill", *["launch"] * 3], calls
-        assert all(call[-1] == "0x5e" for call in calls if call[0] in ("copy", "synchronize", "destroy")), calls
+        assert [call[0] for call in calls if call[0] in changes] == [
+            *expected,
+            "fill",
+            *["launch"] * 3,
+        ], calls
+        assert all(
+            call[-1] == "0x5e" for call in calls if call[0] in ("copy", "synchronize", "destroy")
+        ), calls
         orders.add(kernel.workspace(0, stream).region("order"))
     ((address, size),) = orders
     assert driver.read(address, size) == table
@@ -224,7 +283,11 @@ def shared_code() -> None:
     for name, order in (("one", table), ("other", table[::-1])):
         path = os.fsencode(write(TMP / "shared", name=name, table=order))
         handles.append(make(lib.dashKernelOpen, driver.handle, StringRef.of(path)))
-    plans = [Plan(kernel, device, SIZES | {"q_rows": 4096, "kv_rows": 4096}, {}, True) for kernel in handles for device in (0, 1)]
+    plans = [
+        Plan(kernel, device, SIZES | {"q_rows": 4096, "kv_rows": 4096}, {}, True)
+        for kernel in handles
+        for device in (0, 1)
+    ]
     assert [call[0] for call in driver.calls()].count("load") == 2  # devices
     for kernel in handles:
         lib.dashKernelDestroy(kernel)
@@ -238,8 +301,12 @@ def capacity() -> None:
     """Workers that must be resident together are, or nothing is launched."""
     driver = StubDriver(multiprocessors=114)
     found = refused(lambda: load("small", driver).backward(**tensors()), CapacityError)
-    assert found == (f"'{MAIN}' needs 132 resident blocks, found room for 114 on a fake GPU: 1 on each of 114 "
-                     "multiprocessors; compile it with workers=114"), found
+    assert (
+        found
+        == f"'{MAIN}' needs 132 resident blocks, found room for 114 on a fake GPU: 1 on each of"
+        " 114 "
+        "multiprocessors; compile it with workers=114"
+    ), found
 
     def independent(raw: dict[str, Any]) -> None:
         raw["program"]["min_workers"] = 1
@@ -247,11 +314,19 @@ def capacity() -> None:
 
     load("independent", driver, change=independent).backward(**tensors())
     assert driver.names() == ["allocate", *MADE_READY, "free"]  # with the kernel its workspace goes
-    found = refused(lambda: load("shared", StubDriver(shared=101376)).backward(**tensors()), CapacityError)
-    assert found == f"'{MAIN}' needs 230000 bytes of shared memory a block, found 101376 on a fake GPU", found
-    found = refused(lambda: load("chip", StubDriver(capability=100)).backward(**tensors()), ManifestError)
+    found = refused(
+        lambda: load("shared", StubDriver(shared=101376)).backward(**tensors()), CapacityError
+    )
+    assert (
+        found == f"'{MAIN}' needs 230000 bytes of shared memory a block, found 101376 on a fake GPU"
+    ), found
+    found = refused(
+        lambda: load("chip", StubDriver(capability=100)).backward(**tensors()), ManifestError
+    )
     assert found == "compiled for sm_90a, found a fake GPU of sm_100", found
-    load("older", StubDriver(capability=100), change=lambda raw: raw["ptx"].update(target="sm_80")).backward(**tensors())
+    load(
+        "older", StubDriver(capability=100), change=lambda raw: raw["ptx"].update(target="sm_80")
+    ).backward(**tensors())
 
 
 def drivers() -> None:
@@ -262,8 +337,15 @@ def drivers() -> None:
     assert found == "'libm.so.6' has no cuInit: expected a driver of CUDA 12 or newer", found
     found = refused(lambda: StubDriver(fail="cuInit:100"), DriverError)
     assert found == "initialise the CUDA driver: CUDA_ERROR_UNKNOWN (100): unknown error", found
-    found = refused(lambda: load("old", StubDriver(fail="cuModuleLoadDataEx:218")).backward(**tensors()), DriverError)
-    assert found == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNKNOWN (218): unknown error\nptxas fatal: a log", found
+    found = refused(
+        lambda: load("old", StubDriver(fail="cuModuleLoadDataEx:218")).backward(**tensors()),
+        DriverError,
+    )
+    assert (
+        found
+        == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNKNOWN (218): unknown error\nptxas"
+        " fatal: a log"
+    ), found
 
 
 def bound() -> None:
@@ -291,7 +373,10 @@ def devices() -> None:
     driver = StubDriver()
     kernel = load("devices", driver)
     kernel.backward(**tensors())
-    there = {name: replace(tensor, pointer=tensor.pointer | 1 << 60, device=1) for name, tensor in tensors().items()}
+    there = {
+        name: replace(tensor, pointer=tensor.pointer | 1 << 60, device=1)
+        for name, tensor in tensors().items()
+    }
     driver.names()
     kernel.backward(**there)
     assert driver.names() == ["allocate", *MADE_READY]
@@ -300,5 +385,19 @@ def devices() -> None:
     assert found == "k: expected memory of device 0, found memory of device 1", found
 
 
-for test in (parameters, anew, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, shared_code, capacity, drivers, bound, devices):
+for test in (
+    parameters,
+    anew,
+    layouts,
+    orders_of_tensors,
+    workspace_is_kept,
+    failures,
+    captures,
+    tables,
+    shared_code,
+    capacity,
+    drivers,
+    bound,
+    devices,
+):
     test()

@@ -22,21 +22,38 @@ ENTRIES = [f"attention_bwd_{role}" for role in ("sequences", "order", "prepare",
 HEADS, KV_HEADS, Q_ROWS, KV_ROWS, SEQUENCES = 4, 2, 1000, 1100, 7
 
 
-def compiled(driver: StubDriver, options: str = "kind=shift level=batch workers=8", change: str = "sequences(<?>)") -> Kernel:
-    return Kernel.compile(PROGRAM.replace("scale(%scale)", f"scale(%scale) {change}"), options, driver=driver)
+def compiled(
+    driver: StubDriver,
+    options: str = "kind=shift level=batch workers=8",
+    change: str = "sequences(<?>)",
+) -> Kernel:
+    return Kernel.compile(
+        PROGRAM.replace("scale(%scale)", f"scale(%scale) {change}"), options, driver=driver
+    )
 
 
 def packed(q_rows: int = Q_ROWS, kv_rows: int = KV_ROWS, **changed: Any) -> dict[str, Any]:
     """Tensors as FlashAttention packs them."""
     found: dict[str, Any] = {}
     for i, name in enumerate((*READS, *WRITES)):
-        shape = (kv_rows, KV_HEADS, 128) if name in ON_KV else (HEADS, q_rows) if name == "lse" else (q_rows, HEADS, 128)
-        found[name] = Tensor((i + 1) << 40, shape, contiguous(shape), "f32" if name == "lse" else "bf16")
+        shape = (
+            (kv_rows, KV_HEADS, 128)
+            if name in ON_KV
+            else (HEADS, q_rows)
+            if name == "lse"
+            else (q_rows, HEADS, 128)
+        )
+        found[name] = Tensor(
+            (i + 1) << 40, shape, contiguous(shape), "f32" if name == "lse" else "bf16"
+        )
     return found | lengths() | changed
 
 
 def lengths(elements: int = SEQUENCES + 1, **changed: Any) -> dict[str, Tensor]:
-    return {name: Tensor((20 + i) << 40, (elements,), (1,), "i32") for i, name in enumerate(("cu_seqlens_q", "cu_seqlens_kv"))} | changed
+    return {
+        name: Tensor((20 + i) << 40, (elements,), (1,), "i32")
+        for i, name in enumerate(("cu_seqlens_q", "cu_seqlens_kv"))
+    } | changed
 
 
 def launches() -> None:
@@ -49,13 +66,25 @@ def launches() -> None:
     kernel.backward(**packed(), layout="thd")
     found = driver.launches()
     assert [launch.name for launch in found] == ENTRIES
-    values = {launch.name: launch.values(entry) for launch, entry in zip(found, kernel.manifest["entries"])}
+    values = {
+        launch.name: launch.values(entry)
+        for launch, entry in zip(found, kernel.manifest["entries"])
+    }
     sequences, order, prepare, main, convert = (values[name] for name in ENTRIES)
     q_tiles = -(-(Q_ROWS + 63 * (SEQUENCES - 1)) // 64)
     assert (sequences["cu_seqlens_q"], sequences["cu_seqlens_kv"]) == (20 << 40, 21 << 40)
-    assert [sequences[name] for name in ("sequences", "q_rows", "kv_rows", "kv_heads")] == [SEQUENCES, Q_ROWS, KV_ROWS, KV_HEADS]
+    assert [sequences[name] for name in ("sequences", "q_rows", "kv_rows", "kv_heads")] == [
+        SEQUENCES,
+        Q_ROWS,
+        KV_ROWS,
+        KV_HEADS,
+    ]
     assert [order["q_tiles"], main["q_tiles"], convert["q_tiles"]] == [q_tiles] * 3
-    assert found[2].grid == (HEADS * q_tiles, 1, 1) and found[0].grid == (1, 1, 1) and found[3].is_cooperative
+    assert (
+        found[2].grid == (HEADS * q_tiles, 1, 1)
+        and found[0].grid == (1, 1, 1)
+        and found[3].is_cooperative
+    )
     # A row of one head lies behind those of all heads of the row before.
     assert [prepare[f"q.stride.{name}"] for name in ("head", "row")] == [128, HEADS * 128]
     assert prepare["lse.stride.head"] == Q_ROWS
@@ -69,7 +98,9 @@ def sizes_of_regions() -> None:
     be."""
     kernel = compiled(StubDriver())
     for q_rows, kv_rows, bounds in ((1, 1, 2), (64, 128, 2), (1000, 3000, 33), (5, 5, 1000)):
-        workspace = kernel.reserve(batch=1, heads=2, kv_heads=1, q_rows=q_rows, kv_rows=kv_rows, bounds=bounds)
+        workspace = kernel.reserve(
+            batch=1, heads=2, kv_heads=1, q_rows=q_rows, kv_rows=kv_rows, bounds=bounds
+        )
         n = bounds - 1
         q_tiles, kv_tiles = -(-(q_rows + 63 * (n - 1)) // 64), -(-(kv_rows + 127 * (n - 1)) // 128)
         assert workspace.region("turns")[1] == 4 * 2 * q_tiles
@@ -81,33 +112,64 @@ def sizes_of_regions() -> None:
 def refusals() -> None:
     kernel = compiled(StubDriver())
     wrong = {
-        "cu_seqlens_q: expected elements of i32, found f32": lengths(cu_seqlens_q=Tensor(20 << 40, (8,), (1,), "f32")),
-        "cu_seqlens_kv: expected bounds = 8, found 9 in shape (9,) of [bounds]": lengths(cu_seqlens_kv=Tensor(21 << 40, (9,), (1,), "i32")),
+        "cu_seqlens_q: expected elements of i32, found f32": lengths(
+            cu_seqlens_q=Tensor(20 << 40, (8,), (1,), "f32")
+        ),
+        "cu_seqlens_kv: expected bounds = 8, found 9 in shape (9,) of [bounds]": lengths(
+            cu_seqlens_kv=Tensor(21 << 40, (9,), (1,), "i32")
+        ),
         "'attention_bwd' serves bounds = 2 to 65536, found 1": lengths(1),
-        "cu_seqlens_q: expected i32 on the device, found None: 'attention_bwd' is of a list of sequences": {"cu_seqlens_q": None},
-        "cu_seqlens_q: expected memory, found a null pointer": lengths(cu_seqlens_q=Tensor(0, (8,), (1,), "i32")),
-        "cu_seqlens_q: expected the innermost dimension to be contiguous, found a stride of 2 elements; pass a contiguous copy":
-            lengths(cu_seqlens_q=Tensor(20 << 40, (8,), (2,), "i32")),
-        "dq: this output shares memory with cu_seqlens_q": lengths(cu_seqlens_q=Tensor(7 << 40, (8,), (1,), "i32"))}
+        "cu_seqlens_q: expected i32 on the device, found None: 'attention_bwd' is of a list of sequences": {
+            "cu_seqlens_q": None
+        },
+        "cu_seqlens_q: expected memory, found a null pointer": lengths(
+            cu_seqlens_q=Tensor(0, (8,), (1,), "i32")
+        ),
+        "cu_seqlens_q: expected the innermost dimension to be contiguous, found a stride of 2 elements; pass a contiguous copy": lengths(
+            cu_seqlens_q=Tensor(20 << 40, (8,), (2,), "i32")
+        ),
+        "dq: this output shares memory with cu_seqlens_q": lengths(
+            cu_seqlens_q=Tensor(7 << 40, (8,), (1,), "i32")
+        ),
+    }
     for message, changed in wrong.items():
-        found = refused(lambda changed=changed: kernel.backward(**packed() | changed, layout="thd"), ArgumentError)
+        found = refused(
+            lambda changed=changed: kernel.backward(**packed() | changed, layout="thd"),
+            ArgumentError,
+        )
         assert found == message, found
     plain = compiled(StubDriver(), change="")
     found = refused(lambda: plain.backward(**packed(), layout="thd"), ArgumentError)
-    assert found == "cu_seqlens_q: 'attention_bwd' takes none: it was not compiled for 'sequences(<?>)'", found
+    assert (
+        found
+        == "cu_seqlens_q: 'attention_bwd' takes none: it was not compiled for 'sequences(<?>)'"
+    ), found
 
 
 def tables() -> None:
     """With stated lengths nothing is read on the device, and the tensors have the rows of all."""
     driver = StubDriver()
-    kernel = compiled(driver, "kind=shift table=true workers=8 sizes=q:300+1+99,kv:200+500+1,heads:4,kv-heads:2", change="")
+    kernel = compiled(
+        driver,
+        "kind=shift table=true workers=8 sizes=q:300+1+99,kv:200+500+1,heads:4,kv-heads:2",
+        change="",
+    )
     given = {name: value for name, value in packed(400, 701).items() if name not in lengths()}
     kernel.backward(**given, layout="thd")
     assert [launch.name for launch in driver.launches()] == ENTRIES[2:]
-    found = refused(lambda: kernel.backward(**{name: value for name, value in packed().items() if name not in lengths()}, layout="thd"),
-                    ArgumentError)
-    assert found.startswith("'attention_bwd' serves q_rows = 400, found 1000; its order is a table for stated sizes") \
-        and "sizes=q:300+1+99,kv:200+500+1,batch:1,heads:4,kv-heads:2" in found, found
+    found = refused(
+        lambda: kernel.backward(
+            **{name: value for name, value in packed().items() if name not in lengths()},
+            layout="thd",
+        ),
+        ArgumentError,
+    )
+    assert (
+        found.startswith(
+            "'attention_bwd' serves q_rows = 400, found 1000; its order is a table for stated sizes"
+        )
+        and "sizes=q:300+1+99,kv:200+500+1,batch:1,heads:4,kv-heads:2" in found
+    ), found
 
 
 launches()

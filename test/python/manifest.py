@@ -44,7 +44,14 @@ def files() -> None:
     assert refusal(TMP / "none.json") == "cannot read the manifest: No such file or directory"
     assert refusal(TMP) == "cannot read the manifest: Is a directory"
     broken = TMP / "broken.json"
-    for text in ("{", "[" * 200_000, json.dumps(manifest())[:-1], '{"version": ' + "9" * 5000 + "}", "\xff", ""):
+    for text in (
+        "{",
+        "[" * 200_000,
+        json.dumps(manifest())[:-1],
+        '{"version": ' + "9" * 5000 + "}",
+        "\xff",
+        "",
+    ):
         broken.write_text(text, encoding="latin-1")
         assert refusal(broken).startswith("manifest"), refusal(broken)
     os.mkfifo(TMP / "pipe.json")
@@ -55,7 +62,11 @@ def files() -> None:
     right = hashlib.sha256(ptx.read_bytes()).hexdigest()
     ptx.write_bytes(ptx_of(manifest()) + b"\n")
     wrong = hashlib.sha256(ptx.read_bytes()).hexdigest()
-    assert refusal(path) == (f"the manifest does not belong to the PTX: expected sha256 {right}, found {wrong}; compile both again")
+    assert (
+        refusal(path)
+        == f"the manifest does not belong to the PTX: expected sha256 {right}, found {wrong};"
+        " compile both again"
+    )
     ptx.unlink()
     assert refusal(path) == "cannot read its PTX 'kernel.ptx': No such file or directory"
 
@@ -66,17 +77,38 @@ def files() -> None:
     path = write(TMP / "short", setting(128, "order", "bytes"), table=bytes(64))
     assert refusal(path) == "expected an order of 128 bytes, found 64"
 
-    path = write(TMP / "tensors", lambda raw: raw["tensors"].append(raw["tensors"][0] | {"name": "bias"}))
+    path = write(
+        TMP / "tensors", lambda raw: raw["tensors"].append(raw["tensors"][0] | {"name": "bias"})
+    )
     found = refused(lambda: Kernel.load(path), ManifestError)
-    assert found == "'attention_bwd': expected the tensors q, k, v, do, o, lse, dq, dk, dv; differs in bias", found
+    assert (
+        found
+        == "'attention_bwd': expected the tensors q, k, v, do, o, lse, dq, dk, dv; differs in bias"
+    ), found
 
 
 def names() -> None:
     """No path leaves the manifest's folder, and no tool takes a name for an option."""
-    for name in ("--options-file=kernel.json", "-o", "/etc/passwd", "../kernel.ptx", "a/b", "a\\b", "c:x", "", "..", ".", "a\0b", "a\nb"):
+    for name in (
+        "--options-file=kernel.json",
+        "-o",
+        "/etc/passwd",
+        "../kernel.ptx",
+        "a/b",
+        "a\\b",
+        "c:x",
+        "",
+        "..",
+        ".",
+        "a\0b",
+        "a\nb",
+    ):
         for what, table in (("ptx", b""), ("order", bytes(64))):
             path = write(TMP / "names", setting(name, what, "file"), table, is_wrong=True)
-            expected = f"manifest.{what}.file: expected the name of a file beside the manifest, found {json.dumps(name)}"
+            expected = (
+                f"manifest.{what}.file: expected the name of a file beside the manifest, found"
+                f" {json.dumps(name)}"
+            )
             assert refusal(path) == expected, refusal(path)
 
 
@@ -84,22 +116,40 @@ def without_library() -> None:
     """One error says what to do: in a source tree without a build, and with a library that is none,
     or of another version."""
     other = TMP / "libother.so"
-    subprocess.run([sys.argv[2], "-shared", "-x", "c", "-", "-o", str(other)], check=True, text=True,
-                   input="int dashGetApiVersion(void) { return 7; }")
-    for library, expected in (("", "install the wheel, or let DASH_LIBRARY name the libdash.so of a build"),
-                              ("/none.so", "cannot load libdash from '/none.so': "), ("libm.so.6", "cannot load libdash from 'libm.so.6': "),
-                              (str(other), f"{other}: expected version 1 of the C API, found 7")):
+    subprocess.run(
+        [sys.argv[2], "-shared", "-x", "c", "-", "-o", str(other)],
+        check=True,
+        text=True,
+        input="int dashGetApiVersion(void) { return 7; }",
+    )
+    for library, expected in (
+        ("", "install the wheel, or let DASH_LIBRARY name the libdash.so of a build"),
+        ("/none.so", "cannot load libdash from '/none.so': "),
+        ("libm.so.6", "cannot load libdash from 'libm.so.6': "),
+        (str(other), f"{other}: expected version 1 of the C API, found 7"),
+    ):
         for call in ("Kernel.load('x.json')", "compile_program('')"):
-            environment = os.environ | {"PYTHONPATH": str(SOURCE / "python"), "DASH_LIBRARY": library}
-            done = subprocess.run([sys.executable, "-c", f"from dash_attn import Kernel, compile_program\n{call}"], env=environment, capture_output=True, text=True,
-                                  check=False)
+            environment = os.environ | {
+                "PYTHONPATH": str(SOURCE / "python"),
+                "DASH_LIBRARY": library,
+            }
+            done = subprocess.run(
+                [sys.executable, "-c", f"from dash_attn import Kernel, compile_program\n{call}"],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             last = done.stderr.splitlines()[-1]
             assert last.startswith("dash_attn.errors.LibraryError: ") and expected in last, done
 
 
 right = Kernel.load(write(TMP / "right"))
 assert (right.name, right.certificate) == ("attention_bwd", "sha256:" + "0" * 64)
-assert right.manifest["program"]["kind"] == "shift" and [entry["role"] for entry in right.manifest["entries"]][2] == "main"
+assert (
+    right.manifest["program"]["kind"] == "shift"
+    and [entry["role"] for entry in right.manifest["entries"]][2] == "main"
+)
 files()
 names()
 without_library()

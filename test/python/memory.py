@@ -20,7 +20,7 @@ from dash_attn import Kernel  # noqa: E402
 from dash_attn.kernel import runtime, workspace  # noqa: E402
 
 TMP = Path(sys.argv[1])
-PER_THREAD, CAPTURED = 2, 0xca  # streams; the stub takes the second for one that is being captured
+PER_THREAD, CAPTURED = 2, 0xCA  # streams; the stub takes the second for one that is being captured
 PROBLEM = dict(zip(SIZES, (2, 4, 4, 256, 256)))
 
 
@@ -61,7 +61,9 @@ def kernels_are_dropped(manifest: Path) -> None:
     calls = driver.calls()
     assert [call[0] for call in calls].count("allocate") == 10 and balance(calls) == 0, calls
     # Code that streams may be running stays, once; the other handles went.
-    assert [call[0] for call in calls].count("load") == 1 and "unload" not in {call[0] for call in calls}, calls
+    assert [call[0] for call in calls].count("load") == 1 and "unload" not in {
+        call[0] for call in calls
+    }, calls
     assert len([key for key in runtime._loaded if key[0] == driver.handle.ptr]) == 1
 
 

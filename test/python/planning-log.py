@@ -46,9 +46,14 @@ with orders._said(SIZES):
     assert lines.one.wait(60)
     time.sleep(0.02)
     assert lines.found == [f"INFO planning {WHAT}"], lines.found
-assert len(lines.found) == 2 and lines.found[1].startswith(f"INFO planned {WHAT} in 0."), lines.found
+assert len(lines.found) == 2 and lines.found[1].startswith(f"INFO planned {WHAT} in 0."), (
+    lines.found
+)
 
 orders.SLOW = 0.0
 orders.order_for(Wanted(128, "bf16", CAUSAL), 1, 3, 3, 400, 400)
-assert any(line.startswith("INFO planned the order of 1 x 3 query and 3 kv heads of 400 x 400 rows in ") for line in lines.found), lines.found
+assert any(
+    line.startswith("INFO planned the order of 1 x 3 query and 3 kv heads of 400 x 400 rows in ")
+    for line in lines.found
+), lines.found
 print("as they should be")

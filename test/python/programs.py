@@ -29,20 +29,33 @@ from dash_attn.kernel import ahead, compiler, programs  # noqa: E402
 from dash_attn.kernel.ahead import Order  # noqa: E402
 from dash_attn.kernel.assembler import packaged_assemblers  # noqa: E402
 from dash_attn.kernel.orders import _compiled, order_for, texts_of  # noqa: E402
-from dash_attn.kernel.problem import ANY_SIZES, CAUSAL, FULL, SEARCHED, Wanted, program_of  # noqa: E402
+from dash_attn.kernel.problem import (
+    ANY_SIZES,
+    CAUSAL,
+    FULL,
+    SEARCHED,
+    Wanted,
+    program_of,
+)  # noqa: E402
 
 TMP = Path(sys.argv[1])
 CACHE = TMP / "cache/programs"
 WANTED = Wanted(64, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES)
 ASKED = program_of(WANTED)
 PTXAS = TMP / "ptxas"
-PTXAS.write_text("#!/bin/sh\n[ \"$1\" = --version ] || { printf 'cubin of ' >$4 && cat $2 >>$4; }\n", encoding="utf-8")
+PTXAS.write_text(
+    "#!/bin/sh\n[ \"$1\" = --version ] || { printf 'cubin of ' >$4 && cat $2 >>$4; }\n",
+    encoding="utf-8",
+)
 PTXAS.chmod(0o755)
 
 
 def compiled(**settings: str) -> tuple[compiler.Compiled, int]:
     """What is found or made, and how often the compiler was asked."""
-    with mock.patch.dict(os.environ, settings), mock.patch.object(programs, "compile_program", wraps=compiler.compile_program) as asked:
+    with (
+        mock.patch.dict(os.environ, settings),
+        mock.patch.object(programs, "compile_program", wraps=compiler.compile_program) as asked,
+    ):
         return programs.compiled_program(*ASKED), asked.call_count
 
 
@@ -54,15 +67,27 @@ def what_was_compiled_is_found() -> None:
     with mock.patch.object(programs, "SLOW", 0):
         made, asked = compiled()
     programs.log.removeHandler(handler)
-    assert asked == 1 and said.getvalue().startswith("compiled 'attention of causal mask' in "), said.getvalue()
-    assert said.getvalue().endswith(" s; `python3 -m dash_attn.cubin --all` does so ahead of the first call\n"), said.getvalue()
+    assert asked == 1 and said.getvalue().startswith("compiled 'attention of causal mask' in "), (
+        said.getvalue()
+    )
+    assert said.getvalue().endswith(
+        " s; `python3 -m dash_attn.cubin --all` does so ahead of the first call\n"
+    ), said.getvalue()
     key, ptx = programs.key_of(*ASKED), hashlib.sha256(made.ptx).hexdigest()
     assert sorted(path.name for path in CACHE.iterdir()) == sorted([f"{key}.program", f"{ptx}.ptx"])
     assert CACHE.stat().st_mode & 0o777 == 0o700
     again, asked = compiled()
-    assert asked == 0 and (again.name, again.ptx, again.manifest, again.order) == (made.name, made.ptx, made.manifest, made.order)
+    assert asked == 0 and (again.name, again.ptx, again.manifest, again.order) == (
+        made.name,
+        made.ptx,
+        made.manifest,
+        made.order,
+    )
     # Another option, or another build, is another program.
-    for other in (programs.key_of(ASKED[0], ASKED[1] + " ", ASKED[2]), programs.key_of(ASKED[0] + " ", *ASKED[1:])):
+    for other in (
+        programs.key_of(ASKED[0], ASKED[1] + " ", ASKED[2]),
+        programs.key_of(ASKED[0] + " ", *ASKED[1:]),
+    ):
         assert other != key
     with mock.patch.object(programs, "build_id", lambda: "0" * 40):
         assert programs.key_of(*ASKED) != key and compiled(DASH_CACHE=str(TMP / "build"))[1] == 1
@@ -102,7 +127,9 @@ def folders_do_not_grow() -> None:
 
 
 def the_build_is_the_linkers() -> None:
-    said = subprocess.run(["readelf", "-n", programs.library()._name], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["readelf", "-n", programs.library()._name], capture_output=True, text=True, check=True
+    ).stdout
     assert f"Build ID: {programs.build_id()}\n" in said and len(programs.build_id()) == 40
     notes = b"\4\0\0\0\2\0\0\0\1\0\0\0GNU\0ab\0\0" + b"\4\0\0\0\3\0\0\0\3\0\0\0GNU\0abc\0"
     assert programs._build_id_in(notes) == "616263" and programs._build_id_in(notes[:20]) == ""
@@ -146,26 +173,56 @@ def call(*arguments: str) -> tuple[int, str, str]:
 
 
 def all_are_made() -> None:
-    folder, few = TMP / "ahead", {CAUSAL: (Order((SEARCHED, "shift"), is_table=True), Order((SEARCHED,), is_table=True, parts=2))}
-    options = ("--all", f"--to={folder}", "--head-dims=64", "--elements=bf16", "--jobs=2", f"--ptxas={PTXAS}")
+    folder, few = (
+        TMP / "ahead",
+        {
+            CAUSAL: (
+                Order((SEARCHED, "shift"), is_table=True),
+                Order((SEARCHED,), is_table=True, parts=2),
+            )
+        },
+    )
+    options = (
+        "--all",
+        f"--to={folder}",
+        "--head-dims=64",
+        "--elements=bf16",
+        "--jobs=2",
+        f"--ptxas={PTXAS}",
+    )
     with mock.patch.object(ahead, "ORDERS", few):
         status, said, progress = call(*options)
         # Two of tables, each with a sink and without, which share their PTX; one of parts; two of
         # lists.
-        assert status == 0 and said.startswith(f"7 programs in {folder}, "), (status, said, progress)
+        assert status == 0 and said.startswith(f"7 programs in {folder}, "), (
+            status,
+            said,
+            progress,
+        )
         assert said.endswith(" MB; new are 7 of them, and the code of 5\n"), said
-        assert progress.splitlines()[0].startswith("0 of 7 programs, 0 s") and progress.splitlines()[-1].startswith("7 of 7 programs, "), progress
+        assert progress.splitlines()[0].startswith(
+            "0 of 7 programs, 0 s"
+        ) and progress.splitlines()[-1].startswith("7 of 7 programs, "), progress
         assert call(*options)[1].endswith("; new are 0 of them, and the code of 0\n")
     names = [path.suffix for path in folder.iterdir()]
-    assert {suffix: names.count(suffix) for suffix in set(names)} == {".program": 7, ".ptx": 5, ".cubin": 5}
+    assert {suffix: names.count(suffix) for suffix in set(names)} == {
+        ".program": 7,
+        ".ptx": 5,
+        ".cubin": 5,
+    }
     for path in folder.glob("*.cubin"):
         assert path.read_bytes().split(b"\n", 1)[1].startswith(b"cubin of ")
     # What `attention` takes is among them: its order, its kernel and its code.
     (TMP / "named").mkdir()
     folder.rename(TMP / "named/programs")
     _compiled.cache_clear()
-    with mock.patch.dict(os.environ, {"DASH_CACHE": str(TMP / "named")}), mock.patch.object(programs, "compile_program") as asked:
-        manifest, ptx, table = texts_of(order_for(Wanted(64, "bf16", CAUSAL), 1, 16, 16, 4096, 4096).wanted)
+    with (
+        mock.patch.dict(os.environ, {"DASH_CACHE": str(TMP / "named")}),
+        mock.patch.object(programs, "compile_program") as asked,
+    ):
+        manifest, ptx, table = texts_of(
+            order_for(Wanted(64, "bf16", CAUSAL), 1, 16, 16, 4096, 4096).wanted
+        )
         assert table and not asked.called
         assert (TMP / f"named/programs/{json.loads(manifest)['ptx']['sha256']}.cubin").exists()
 
@@ -174,21 +231,34 @@ def usual_sizes_are_served() -> None:
     """By what `--all` makes, without looking at it."""
     usual = set(ahead.wanted_programs((64, 128), ("bf16",)))
     assert len(usual) == 140 and len(ahead.wanted_programs((64,), ("bf16", "f16"))) == 140
-    for wanted in (Wanted(64, "bf16", FULL, "shift"), Wanted(128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
-                   Wanted(128, "bf16", CAUSAL, is_list=True)):
+    for wanted in (
+        Wanted(64, "bf16", FULL, "shift"),
+        Wanted(128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
+        Wanted(128, "bf16", CAUSAL, is_list=True),
+    ):
         assert wanted in usual, wanted
 
 
 def refusals() -> None:
-    for arguments, expected in ((("--all", "x.json"), "expected manifests or --all"), ((), "expected manifests or --all"),
-                                (("--all", "--jobs=0"), "expected at least one job, found 0")):
+    for arguments, expected in (
+        (("--all", "x.json"), "expected manifests or --all"),
+        ((), "expected manifests or --all"),
+        (("--all", "--jobs=0"), "expected at least one job, found 0"),
+    ):
         status, _, said = call(*arguments)
         assert status == 2 and expected in said, (arguments, said)
     status, _, said = call("--all", "--head-dims=7", f"--ptxas={PTXAS}")
     assert status == 2 and "found 7" in said, said
-    with mock.patch.dict(os.environ, {"PATH": ""}), mock.patch("dash_attn.kernel.assembler.CUDA", str(TMP / "none")), mock.patch("sys.path", [str(TMP)]):
+    with (
+        mock.patch.dict(os.environ, {"PATH": ""}),
+        mock.patch("dash_attn.kernel.assembler.CUDA", str(TMP / "none")),
+        mock.patch("sys.path", [str(TMP)]),
+    ):
         status, _, said = call("--all")
-        assert status == 2 and "nor among the packages of Python; name it by --ptxas or DASH_PTXAS" in said, said
+        assert (
+            status == 2
+            and "nor among the packages of Python; name it by --ptxas or DASH_PTXAS" in said
+        ), said
         packaged = TMP / "triton/backends/nvidia/bin/ptxas"
         packaged.parent.mkdir(parents=True)
         packaged.symlink_to(PTXAS)
@@ -199,14 +269,34 @@ def refusals() -> None:
     bad.write_text("#!/bin/sh\necho 'ptxas fatal : no' >&2; exit 1\n", encoding="utf-8")
     bad.chmod(0o755)
     with mock.patch.object(ahead, "ORDERS", {CAUSAL: ()}):
-        status, _, said = call("--all", f"--to={TMP / 'bad-programs'}", "--head-dims=64", "--elements=bf16", f"--ptxas={bad}")
-    assert status == 2 and f"'{bad}' (whose version is not known) refuses the PTX: ptxas fatal : no" in said, said
+        status, _, said = call(
+            "--all",
+            f"--to={TMP / 'bad-programs'}",
+            "--head-dims=64",
+            "--elements=bf16",
+            f"--ptxas={bad}",
+        )
+    assert (
+        status == 2
+        and f"'{bad}' (whose version is not known) refuses the PTX: ptxas fatal : no" in said
+    ), said
     assert not list((TMP / "bad-programs").glob("*.cubin"))
     with mock.patch.object(programs, "build_id", lambda: ""):
         found = refused(lambda: ahead.make(TMP, [], [], 1, lambda *_: None), ArgumentError)
-        assert found == "expected a libdash with a build ID, found one without; link it with --build-id", found
+        assert (
+            found
+            == "expected a libdash with a build ID, found one without; link it with --build-id"
+        ), found
 
 
-for test in (what_was_compiled_is_found, what_is_damaged_is_not, folders_do_not_grow, the_build_is_the_linkers, libdash_loads_kept_code, all_are_made,
-             usual_sizes_are_served, refusals):
+for test in (
+    what_was_compiled_is_found,
+    what_is_damaged_is_not,
+    folders_do_not_grow,
+    the_build_is_the_linkers,
+    libdash_loads_kept_code,
+    all_are_made,
+    usual_sizes_are_served,
+    refusals,
+):
     test()

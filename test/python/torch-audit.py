@@ -56,6 +56,8 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 twice.register_autograd(lambda ctx, do: do * 2)
+
+
 @torch.library.custom_op("test::attention_forward", mutates_args=())
 def with_seed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     CALLS["seed"] = CALLS.get("seed", 0) + 1
@@ -67,8 +69,10 @@ def with_seed_backward(do: torch.Tensor, seed: torch.Tensor) -> torch.Tensor:
     return do * 3
 
 
-with_seed.register_autograd(lambda ctx, do, _: with_seed_backward(do, *ctx.saved_tensors),
-                            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output[1]))
+with_seed.register_autograd(
+    lambda ctx, do, _: with_seed_backward(do, *ctx.saved_tensors),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output[1]),
+)
 half.register_autograd(lambda ctx, do: half_backward(do))
 CONSTANT = torch.ones(8)
 
@@ -90,7 +94,10 @@ class Block(nn.Module):
 class Model(nn.Module):
     def __init__(self, is_checkpointed: bool = False) -> None:
         super().__init__()
-        self.layers, self.is_checkpointed = nn.ModuleList(Block() for _ in range(4)), is_checkpointed
+        self.layers, self.is_checkpointed = (
+            nn.ModuleList(Block() for _ in range(4)),
+            is_checkpointed,
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer in self.layers:
@@ -98,7 +105,9 @@ class Model(nn.Module):
         return x.float().square().mean()
 
 
-def run(steps: int = 1, seed: int = 0, rate: float = 0.1, every: bool = False, **options: Any) -> Run:
+def run(
+    steps: int = 1, seed: int = 0, rate: float = 0.1, every: bool = False, **options: Any
+) -> Run:
     torch.manual_seed(5)
     model = Model(**options)
     torch.manual_seed(seed)
@@ -134,11 +143,19 @@ def finds() -> None:
     one = run(2)
     assert compare(one, run(2)) is None
     phases = {entry.phase for entry in one.entries}
-    assert phases == {"input", "forward", "backward", "optimizer"} and {entry.step for entry in one.entries} == {0, 1}, phases
-    backwards = {entry.path for entry in one.entries if entry.name == "dash.attention_backward.default"}
+    assert phases == {"input", "forward", "backward", "optimizer"} and {
+        entry.step for entry in one.entries
+    } == {0, 1}, phases
+    backwards = {
+        entry.path for entry in one.entries if entry.name == "dash.attention_backward.default"
+    }
     assert backwards == {f"layers.{i}" for i in range(4)} and len(LAUNCHED) >= 8, backwards
-    accumulated = [entry.path for entry in one.entries if entry.step == 0 and entry.phase == "optimizer"]
-    assert accumulated == [f"layers.{i}.linear.{name}" for i in range(4) for name in ("weight", "bias")], accumulated
+    accumulated = [
+        entry.path for entry in one.entries if entry.step == 0 and entry.phase == "optimizer"
+    ]
+    assert accumulated == [
+        f"layers.{i}.linear.{name}" for i in range(4) for name in ("weight", "bias")
+    ], accumulated
     for fault in (flip, swap):
         FAULT["half"] = fault
         assert place(compare(one, run(2))) == (0, "forward", "layers.2", "test.half.default", 0)
@@ -146,19 +163,38 @@ def finds() -> None:
         FAULT["half_backward"] = fault  # the last layer comes first
         found = compare(one, run(2))
         assert place(found) == (0, "backward", "layers.1", "test.half_backward.default", 0)
-        assert str(found).startswith("step 0, backward of layers.1: test.half_backward.default, output 0, whose inputs match: "), found
+        assert str(found).startswith(
+            "step 0, backward of layers.1: test.half_backward.default, output 0, whose inputs"
+            " match: "
+        ), found
         FAULT.clear()
     assert place(compare(one, run(2, seed=1))) == (0, "input", "", "argument 0 of the model", 0)
-    assert place(compare(one, run(2, rate=0.2))) == (0, "optimizer", "layers.0.linear.weight", "SGD", 0)
+    assert place(compare(one, run(2, rate=0.2))) == (
+        0,
+        "optimizer",
+        "layers.0.linear.weight",
+        "SGD",
+        0,
+    )
     CONSTANT[3] = 2
     found = compare(one, run(2))
-    assert place(found)[1:3] == ("input", "layers.0") and "argument 0 of aten." in str(found) and "match" not in str(found), found
+    assert (
+        place(found)[1:3] == ("input", "layers.0")
+        and "argument 0 of aten." in str(found)
+        and "match" not in str(found)
+    ), found
     CONSTANT[3] = 1
     found = compare(one, run(1))
-    assert not found.is_of_values and found.equal == len(run(1).entries) and str(found).endswith("and the end"), found
+    assert (
+        not found.is_of_values
+        and found.equal == len(run(1).entries)
+        and str(found).endswith("and the end")
+    ), found
     recomputed = run(is_checkpointed=True)
     assert compare(recomputed, run(is_checkpointed=True)) is None
-    assert {entry.path for entry in recomputed.entries if entry.phase == "recomputed"} >= {f"layers.{i}.linear" for i in range(4)}
+    assert {entry.path for entry in recomputed.entries if entry.phase == "recomputed"} >= {
+        f"layers.{i}.linear" for i in range(4)
+    }
     # A mistake of an operator that is left out is one of the next; with every operator it has a
     # name.
     FAULT["pointwise"] = flip
@@ -166,18 +202,39 @@ def finds() -> None:
     FAULT.clear()
     every = run(every=True)
     FAULT["pointwise"] = flip
-    assert place(compare(every, run(every=True))) == (0, "forward", "layers.2", "test.twice.default", 0)
+    assert place(compare(every, run(every=True))) == (
+        0,
+        "forward",
+        "layers.2",
+        "test.twice.default",
+        0,
+    )
     FAULT.clear()
-    assert refused(lambda: compare(one, every), ValueError) == \
-        "expected two runs of every operator, or two that leave some out, found one of each"
+    assert (
+        refused(lambda: compare(one, every), ValueError)
+        == "expected two runs of every operator, or two that leave some out, found one of each"
+    )
     FAULT["half_backward"] = flip
-    assert place(compare(recomputed, run(is_checkpointed=True))) == (0, "backward", "layers.1", "test.half_backward.default", 0)
+    assert place(compare(recomputed, run(is_checkpointed=True))) == (
+        0,
+        "backward",
+        "layers.1",
+        "test.half_backward.default",
+        0,
+    )
     FAULT.clear()
-    assert refused(lambda: audit.record(3).__enter__(), TypeError) == "expected a module of PyTorch, found int"
+    assert (
+        refused(lambda: audit.record(3).__enter__(), TypeError)
+        == "expected a module of PyTorch, found int"
+    )
     with audit.record(every=True) as found:
         torch.ones(3).add_(1)
     names = [entry.name for entry in found.entries]
-    assert names[0] == "aten.ones.default" and "aten.add_.Tensor" in names and found.entries[0].path == "", names
+    assert (
+        names[0] == "aten.ones.default"
+        and "aten.add_.Tensor" in names
+        and found.entries[0].path == ""
+    ), names
 
 
 def hashes() -> None:
@@ -201,18 +258,31 @@ def hashes() -> None:
         for i in range(1, tensor.numel()):
             changed = tensor.clone().view(-1)
             changed[0], changed[i] = tensor.view(-1)[i].clone(), tensor.view(-1)[0].clone()
-            assert (hashed(changed.view(9, 7)) == whole) == bool(tensor.view(-1)[i] == tensor.view(-1)[0])
+            assert (hashed(changed.view(9, 7)) == whole) == bool(
+                tensor.view(-1)[i] == tensor.view(-1)[0]
+            )
     # Elements that differ in one bit, the highest of a word.
     sign = torch.full((4096,), 1.0, dtype=torch.bfloat16)
     sign[3] = -1
     moved = [sign.roll(i * 4) for i in range(1, 1000)]
     assert len({hashed(one) for one in (sign, *moved)}) == 1000
-    for tensor in (torch.randn(5000).to(torch.bfloat16), torch.randn(7, 3), torch.randn(3).half(), torch.arange(9, dtype=torch.uint8),
-                   torch.randn(4, 6).t(), torch.randn(8, 8)[:, ::2], torch.ones(4, dtype=torch.bool), torch.randn(3, dtype=torch.cfloat).conj()):
+    for tensor in (
+        torch.randn(5000).to(torch.bfloat16),
+        torch.randn(7, 3),
+        torch.randn(3).half(),
+        torch.arange(9, dtype=torch.uint8),
+        torch.randn(4, 6).t(),
+        torch.randn(8, 8)[:, ::2],
+        torch.ones(4, dtype=torch.bool),
+        torch.randn(3, dtype=torch.cfloat).conj(),
+    ):
         log = torch.zeros(4, dtype=torch.int64)
         add_hash_of(tensor, log, 2)
         assert log.tolist() == [0, 0, hashed(tensor), 0]
-    assert hashed(torch.randn(4, 6).t().clone(memory_format=torch.preserve_format)) != 0 and hashed(torch.empty(0)) == 0
+    assert (
+        hashed(torch.randn(4, 6).t().clone(memory_format=torch.preserve_format)) != 0
+        and hashed(torch.empty(0)) == 0
+    )
     # At an odd address.
     shifted = torch.zeros(64, dtype=torch.uint8)[3:][:40].copy_(torch.arange(40))
     assert hashed(shifted) == hashed(torch.arange(40, dtype=torch.uint8))
@@ -221,8 +291,10 @@ def hashes() -> None:
     hashing.AT_ONCE *= 4
     assert pieces == hashed(large)
     log = hash_log.Log(torch.device("cpu"))
-    assert [log.add(large[:i]) for i in range(hash_log.SLOTS + 2)] == list(range(hash_log.SLOTS + 2))
-    assert log.values()[hash_log.SLOTS + 1] == hashed(large[:hash_log.SLOTS + 1]) % 2**64
+    assert [log.add(large[:i]) for i in range(hash_log.SLOTS + 2)] == list(
+        range(hash_log.SLOTS + 2)
+    )
+    assert log.values()[hash_log.SLOTS + 1] == hashed(large[: hash_log.SLOTS + 1]) % 2**64
 
 
 def files() -> None:
@@ -230,14 +302,32 @@ def files() -> None:
     for name, found in (("one", one), ("other", other)):
         found.save(TMP / name)
         assert Run.load(TMP / name) == found
-    for names, status, said in ((("one", "one"), 0, "equal\n"), (("one", "other"), 1, f"{compare(one, other)}\n"), (("one",), 2, "")):
-        done = subprocess.run([sys.executable, "-m", "dash_attn.audit", *(TMP / name for name in names)], capture_output=True, text=True,
-                              check=False, env=os.environ | {"PYTHONPATH": str(SOURCE / "python")})
+    for names, status, said in (
+        (("one", "one"), 0, "equal\n"),
+        (("one", "other"), 1, f"{compare(one, other)}\n"),
+        (("one",), 2, ""),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "dash_attn.audit", *(TMP / name for name in names)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(SOURCE / "python")},
+        )
         assert (done.returncode, done.stdout) == (status, said), done
     head = '{"dash_audit": 1, "every": false}\n'
-    for content in ("", "{}", "[]", f"{head}[1]", f'{head}[0, "", "", "", 0, "x"]', head.replace("1", "9")):
+    for content in (
+        "",
+        "{}",
+        "[]",
+        f"{head}[1]",
+        f'{head}[0, "", "", "", 0, "x"]',
+        head.replace("1", "9"),
+    ):
         (TMP / "bad").write_text(content, encoding="utf-8")
-        assert refused(lambda: Run.load(TMP / "bad"), ValueError).startswith(f"{TMP / 'bad'}: expected a file of Run.save, of version 1 or 2: ")
+        assert refused(lambda: Run.load(TMP / "bad"), ValueError).startswith(
+            f"{TMP / 'bad'}: expected a file of Run.save, of version 1 or 2: "
+        )
 
 
 def certificates() -> None:
@@ -247,7 +337,9 @@ def certificates() -> None:
     assert explain(q, q, q, causal=True)  # asks for the kernel: without a GPU nothing else does
     made = json.loads(json.dumps(audit.certificate(model, found)))
     assert made["run"]["entries"] == len(found.entries) and made["run"]["steps"] == 1
-    assert [(one["order"], one["level"], one["window"]) for one in made["kernels"]] == [("ascending", "run", [-1, 0])]
+    assert [(one["order"], one["level"], one["window"]) for one in made["kernels"]] == [
+        ("ascending", "run", [-1, 0])
+    ]
     assert made["versions"]["torch"] == torch.__version__ and made["drop_in"]["is_enabled"] is False
     assert audit.check(made, model) == []
     with torch.no_grad():
@@ -257,25 +349,53 @@ def certificates() -> None:
     changed["versions"]["torch"], changed["kernels"][0]["certificate"] = "2.0", "sha256:0"
     torch.backends.cudnn.deterministic = True
     said = audit.check(changed, model)
-    assert said[:2] == [f"versions.torch: expected 2.0, found {torch.__version__}", "switches.cudnn_deterministic: expected False, found True"]
-    assert said[2] == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}" and len(said) == 4, said
+    assert said[:2] == [
+        f"versions.torch: expected 2.0, found {torch.__version__}",
+        "switches.cudnn_deterministic: expected False, found True",
+    ]
+    assert (
+        said[2]
+        == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}"
+        and len(said) == 4
+    ), said
     assert said[3].startswith(f"weights.{weight}: expected {made['weights'][weight]}, found "), said
     # A certificate is data: what it says of kernels is no option, no program and no file.
     ran, ptxas = TMP / "ran", TMP / "ptxas"
     ptxas.write_text(f"#!/bin/sh\necho >'{ran}'\n", encoding="utf-8")
     ptxas.chmod(0o755)
-    for name, value in (("kind", f"shift ptxas={ptxas}"), ("kind", "shift costs=/etc/passwd"), ("kind", "file path=/etc/passwd"),
-                        ("apart", f"all ptxas={ptxas}"), ("parts", f"1 ptxas={ptxas}"), ("level", f"run) ptxas={ptxas}"), ("sizes", [f"1 ptxas={ptxas}"] * 5),
-                        ("element", "bf16>"), ("head_dim", 100), ("window", [-1]), ("is_list", 0)):
+    for name, value in (
+        ("kind", f"shift ptxas={ptxas}"),
+        ("kind", "shift costs=/etc/passwd"),
+        ("kind", "file path=/etc/passwd"),
+        ("apart", f"all ptxas={ptxas}"),
+        ("parts", f"1 ptxas={ptxas}"),
+        ("level", f"run) ptxas={ptxas}"),
+        ("sizes", [f"1 ptxas={ptxas}"] * 5),
+        ("element", "bf16>"),
+        ("head_dim", 100),
+        ("window", [-1]),
+        ("is_list", 0),
+    ):
         changed = json.loads(json.dumps(made))
         changed["kernels"][0][name] = value
-        assert refused(lambda changed=changed: audit.check(changed), ValueError).startswith(f"kernels[0].{name}: expected ")
+        assert refused(lambda changed=changed: audit.check(changed), ValueError).startswith(
+            f"kernels[0].{name}: expected "
+        )
     assert not ran.exists()
-    for change, said in (({"kernels": None}, "kernels: expected a list of objects, found None"), ({"kernels": [7]}, "kernels[0]: expected an object, found 7"),
-                         ({"switches": []}, "switches: expected an object, found []"), ({"weights": 1}, "weights: expected an object, found 1")):
+    for change, said in (
+        ({"kernels": None}, "kernels: expected a list of objects, found None"),
+        ({"kernels": [7]}, "kernels[0]: expected an object, found 7"),
+        ({"switches": []}, "switches: expected an object, found []"),
+        ({"weights": 1}, "weights: expected an object, found 1"),
+    ):
         assert refused(lambda change=change: audit.check(made | change, model), ValueError) == said
-    assert refused(lambda: audit.check([]), ValueError) == "the record: expected an object, found []"
-    assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 3, found None"
+    assert (
+        refused(lambda: audit.check([]), ValueError) == "the record: expected an object, found []"
+    )
+    assert (
+        refused(lambda: audit.check({}), ValueError)
+        == "expected a certificate of version 3, found None"
+    )
 
 
 for test in (finds, hashes, files, certificates):

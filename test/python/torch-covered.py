@@ -23,10 +23,16 @@ OFFSETS = torch.tensor([0, 5, 12], dtype=torch.int32)
 PACKED = {"cu_seqlens_q": OFFSETS, "cu_seqlens_k": OFFSETS}
 
 
-def call(dtype: torch.dtype = torch.bfloat16, head_dim: int = 64, of_v: int | None = None, **options: Any) -> Callable[[], object]:
+def call(
+    dtype: torch.dtype = torch.bfloat16, head_dim: int = 64, of_v: int | None = None, **options: Any
+) -> Callable[[], object]:
     shape = (12,) if "cu_seqlens_q" in options else (2, 12)
-    q, k, v = (torch.zeros((*shape[:-1], heads, 12, columns) if len(shape) == 2 else (12, heads, columns)).to(dtype)
-               for heads, columns in ((4, head_dim), (2, head_dim), (2, of_v or head_dim)))
+    q, k, v = (
+        torch.zeros(
+            (*shape[:-1], heads, 12, columns) if len(shape) == 2 else (12, heads, columns)
+        ).to(dtype)
+        for heads, columns in ((4, head_dim), (2, head_dim), (2, of_v or head_dim))
+    )
     return lambda: explain(q, k, v, **options)
 
 
@@ -35,16 +41,42 @@ def with_argument(name: str) -> Callable[[], object]:
     return lambda: attention(q, q, q, **{name: None})
 
 
-demand_column(ROOT, "PyTorch", {
-    "bf16, f16": [call(), call(torch.float16)],
-    "head dims that are multiples of 8 up to 128": [*(call(head_dim=columns) for columns in range(8, 129, 8))],
-    "full and causal masks, sliding windows, grouped heads, sinks": [call(), call(causal=True), call(window=(5, 0)), call(sink=torch.zeros(4))],
-    "windows with a right side": [call(window=(5, 2))],
-    "packed sequences whose lengths lie on the device, levels `run` and `batch`": [call(causal=True, **PACKED), call(level="batch", **PACKED)],
-    "v of another head dim than q and k": [call(of_v=32)],
-    "softcaps, block masks, unions of masks, level `batch` for batches": [with_argument("softcap"), with_argument("mask"), call(level="batch")],
-    "several GPUs: batch and heads apart": [(ROOT / "test/python/torch-sharded.py").exists],
-    "several GPUs: rows of one document apart, head dims 64 and 128": [lambda: importlib.import_module("dash_attn.distributed").World],
-    "float32, fp8, head dims 192 and 256, dropout, biases": [
-        call(torch.float32), call(torch.float8_e4m3fn), call(head_dim=192), call(head_dim=256), with_argument("dropout_p"), with_argument("bias")],
-})
+demand_column(
+    ROOT,
+    "PyTorch",
+    {
+        "bf16, f16": [call(), call(torch.float16)],
+        "head dims that are multiples of 8 up to 128": [
+            *(call(head_dim=columns) for columns in range(8, 129, 8))
+        ],
+        "full and causal masks, sliding windows, grouped heads, sinks": [
+            call(),
+            call(causal=True),
+            call(window=(5, 0)),
+            call(sink=torch.zeros(4)),
+        ],
+        "windows with a right side": [call(window=(5, 2))],
+        "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
+            call(causal=True, **PACKED),
+            call(level="batch", **PACKED),
+        ],
+        "v of another head dim than q and k": [call(of_v=32)],
+        "softcaps, block masks, unions of masks, level `batch` for batches": [
+            with_argument("softcap"),
+            with_argument("mask"),
+            call(level="batch"),
+        ],
+        "several GPUs: batch and heads apart": [(ROOT / "test/python/torch-sharded.py").exists],
+        "several GPUs: rows of one document apart, head dims 64 and 128": [
+            lambda: importlib.import_module("dash_attn.distributed").World
+        ],
+        "float32, fp8, head dims 192 and 256, dropout, biases": [
+            call(torch.float32),
+            call(torch.float8_e4m3fn),
+            call(head_dim=192),
+            call(head_dim=256),
+            with_argument("dropout_p"),
+            with_argument("bias"),
+        ],
+    },
+)

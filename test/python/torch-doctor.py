@@ -23,28 +23,56 @@ PATH = Path(sys.argv[1])
 
 
 def as_explained() -> None:
-    for call, options in ((Call(heads=4, kv_heads=2, rows=300), {"causal": True}), (Call(heads=4, kv_heads=4, rows=200, head_dim=64, dtype="float16", window=(100, 0)), {"window": (100, 0)}),
-                          (Call(heads=4, kv_heads=2, rows=300, has_sink=True), {"causal": True, "sink": torch.zeros(4)}),
-                          (Call(heads=4, kv_heads=2, rows=300, kv_rows=500), {"causal": True}), (Call(heads=4, kv_heads=2, rows=300, head_dim=72), {"causal": True}), (Call(heads=4, kv_heads=2, rows=300, head_dim=76), {}),
-                          (Call(heads=4, kv_heads=2, rows=300, level="batch"), {"causal": True, "level": "batch"})):
-        q, k = (torch.empty(call.batch, heads, rows, call.head_dim, dtype=getattr(torch, call.dtype)) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns)))
+    for call, options in (
+        (Call(heads=4, kv_heads=2, rows=300), {"causal": True}),
+        (
+            Call(heads=4, kv_heads=4, rows=200, head_dim=64, dtype="float16", window=(100, 0)),
+            {"window": (100, 0)},
+        ),
+        (
+            Call(heads=4, kv_heads=2, rows=300, has_sink=True),
+            {"causal": True, "sink": torch.zeros(4)},
+        ),
+        (Call(heads=4, kv_heads=2, rows=300, kv_rows=500), {"causal": True}),
+        (Call(heads=4, kv_heads=2, rows=300, head_dim=72), {"causal": True}),
+        (Call(heads=4, kv_heads=2, rows=300, head_dim=76), {}),
+        (Call(heads=4, kv_heads=2, rows=300, level="batch"), {"causal": True, "level": "batch"}),
+    ):
+        q, k = (
+            torch.empty(call.batch, heads, rows, call.head_dim, dtype=getattr(torch, call.dtype))
+            for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))
+        )
         explained, found = explain(q, k, k, **options), answer(call)
         assert bool(explained) == (not found.refused and not found.by_hand), (explained, found)
         if explained:
-            assert [one["certificate"] for one in found.kernels] == explained.certificate.split() and found.kernels[0]["order"] == explained.order
+            assert [
+                one["certificate"] for one in found.kernels
+            ] == explained.certificate.split() and found.kernels[0]["order"] == explained.order
         else:
             reason = found.refused or found.by_hand
             assert explained.refusal.split(":")[0] == reason.split(":")[0], (explained, found)
 
 
 def filled() -> None:
-    for fields, expected in (({"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"]}, [((4095, 0), 256, 50.0), ((-1, 0), 256, 50.0)]),
-                             ({"model_type": "mistral", "architectures": ["MistralForCausalLM"], "hidden_size": 2048}, [((4095, 0), 64, 0.0)]),
-                             ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}, [((-1, 0), 64, 0.0)])):
+    for fields, expected in (
+        (
+            {"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"]},
+            [((4095, 0), 256, 50.0), ((-1, 0), 256, 50.0)],
+        ),
+        (
+            {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "hidden_size": 2048},
+            [((4095, 0), 64, 0.0)],
+        ),
+        ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}, [((-1, 0), 64, 0.0)]),
+    ):
         PATH.write_text(json.dumps(fields), encoding="utf-8")
         found, notes = calls_of(str(PATH), Call(rows=8192))
-        assert [(one.window, one.head_dim, one.softcap) for one in found] == expected and not notes, (found, notes)
-    PATH.write_text('{"model_type": "nobodys", "num_attention_heads": 2, "head_dim": 64}', encoding="utf-8")
+        assert [
+            (one.window, one.head_dim, one.softcap) for one in found
+        ] == expected and not notes, (found, notes)
+    PATH.write_text(
+        '{"model_type": "nobodys", "num_attention_heads": 2, "head_dim": 64}', encoding="utf-8"
+    )
     assert "transformers knows no type 'nobodys'" in calls_of(str(PATH), Call())[1][0]
 
 

@@ -40,7 +40,11 @@ def run(*more: str) -> tuple[int, dict[str, str], str]:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         status = train_twice.main([*SIZES, *more])
-    return status, dict(re.findall(r"^(\w+): (loss .*)$", said.getvalue(), re.MULTILINE)), said.getvalue()
+    return (
+        status,
+        dict(re.findall(r"^(\w+): (loss .*)$", said.getvalue(), re.MULTILINE)),
+        said.getvalue(),
+    )
 
 
 def refused(device: str) -> str:
@@ -54,13 +58,26 @@ def refused(device: str) -> str:
 HINT = "; 'python3 -m dash_attn.doctor' says what this machine can run, and what is missing\n"
 assert refused("meta") == f"error: q: expected a tensor on a CUDA device, found one on 'meta'{HINT}"
 if not torch.cuda.is_available():
-    assert refused("cuda") == f"error: expected an H100 or H200, found no GPU that PyTorch can use{HINT}"
+    assert (
+        refused("cuda")
+        == f"error: expected an H100 or H200, found no GPU that PyTorch can use{HINT}"
+    )
 status, lines, whole = run("--svg", str(TMP / "equal.svg"))
-assert status == 0 and set(lines) == {"sdpa", "dash"} and whole.count("both runs are equal") == 2, whole
+assert status == 0 and set(lines) == {"sdpa", "dash"} and whole.count("both runs are equal") == 2, (
+    whole
+)
 assert all(" 0 of " in line and " 2 steps" in line for line in lines.values()), lines
-names = [text.text for text in xml.etree.ElementTree.parse(TMP / "equal.svg").iter("{http://www.w3.org/2000/svg}text")]
+names = [
+    text.text
+    for text in xml.etree.ElementTree.parse(TMP / "equal.svg").iter(
+        "{http://www.w3.org/2000/svg}text"
+    )
+]
 assert names[-3:] == ["sdpa", "dash", "2 steps"], names
 steady, on_cpu.gradients = on_cpu.gradients, unsteady
 status, lines, whole = run()
 assert status == 1 and " 0 of " in lines["sdpa"] and " 0 of " not in lines["dash"], whole
-assert "step 0, backward of model.layers.2.self_attn: dash.attention_backward.default, output 0, whose inputs match" in whole, whole
+assert (
+    "step 0, backward of model.layers.2.self_attn: dash.attention_backward.default, output 0, whose"
+    " inputs match" in whole
+), whole

@@ -32,7 +32,12 @@ O, LSE = torch.randn(1, 2, 128, 128, dtype=BF16), torch.zeros(1, 2, 128, 1)
 
 
 def as_tensor(value: torch.Tensor, *_: Any) -> Tensor:
-    return Tensor(value.data_ptr(), tuple(value.shape), value.stride(), "f32" if value.dtype == torch.float32 else "bf16")
+    return Tensor(
+        value.data_ptr(),
+        tuple(value.shape),
+        value.stride(),
+        "f32" if value.dtype == torch.float32 else "bf16",
+    )
 
 
 class Theirs(torch.autograd.Function):
@@ -58,7 +63,11 @@ refusal.refusal_of_device = lambda index: None
 torch._C._cuda_getCurrentRawStream = lambda index: 0
 kernels.allocate, kernels.free = lambda *_: -(-MEMORY.data_ptr() // 256) * 256, lambda pointer: None
 LIBRARY = torch.library.Library("aten", "IMPL")
-LIBRARY.impl("_scaled_dot_product_cudnn_attention", lambda *_, **__: (O.detach(), LSE, LSE, LSE, 128, 128, LSE, LSE, LSE), "CPU")
+LIBRARY.impl(
+    "_scaled_dot_product_cudnn_attention",
+    lambda *_, **__: (O.detach(), LSE, LSE, LSE, 128, 128, LSE, LSE, LSE),
+    "CPU",
+)
 torch.library.impl(operator.NAME, "CPU", operator.launch)
 
 
@@ -88,10 +97,13 @@ leaves = [x.clone().requires_grad_() for x in (q, k, v)]
 given = (do, q, k, v, O, LSE[..., 0], -1, 0, 0.125)
 MEASURED: dict[str, Callable[[], Any]] = {
     "an empty Function, both ways": lambda: torch.autograd.grad(Theirs.apply(*leaves), leaves, do),
-    "attention(), both ways": lambda: torch.autograd.grad(attention(*leaves, causal=True), leaves, do),
+    "attention(), both ways": lambda: torch.autograd.grad(
+        attention(*leaves, causal=True), leaves, do
+    ),
     "attention(), forward": lambda: attention(q, k, v, causal=True),
     "the operator of the backward pass": lambda: operator.gradients(*given),
-    "its launch": lambda: operator.launch(*given)}
+    "its launch": lambda: operator.launch(*given),
+}
 CALLS_OF: dict[str, int] = {}
 for name, call in MEASURED.items():
     call()

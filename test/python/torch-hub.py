@@ -30,8 +30,17 @@ del os.environ["DASH_LIBRARY"]
 hub = get_local_kernel(FOLDER)
 (loaded,) = get_loaded_kernels()
 about = loaded.metadata
-assert (str(about.name), about.version, about.license, about.backend.archs) == ("dash-attn", 1, "apache-2.0", ["9.0"])
-assert hub.__name__ == about.id and Path(hub.__file__).parent == FOLDER / "build/torch-cuda" and hub.enable is not dash_attn.enable
+assert (str(about.name), about.version, about.license, about.backend.archs) == (
+    "dash-attn",
+    1,
+    "apache-2.0",
+    ["9.0"],
+)
+assert (
+    hub.__name__ == about.id
+    and Path(hub.__file__).parent == FOLDER / "build/torch-cuda"
+    and hub.enable is not dash_attn.enable
+)
 # Transformers would call it with masks that mix documents.
 assert not hasattr(hub, "flash_attn_varlen_func")
 
@@ -39,12 +48,25 @@ q, k, v, do = (torch.randn(1, heads, 12, 64, dtype=torch.bfloat16) for heads in 
 serve(hub.__name__)
 theirs, ours = (package.explain(q, k, v, causal=True) for package in (hub, dash_attn))
 assert theirs.certificate == ours.certificate and str(theirs) == str(ours)
-assert Path(sys.modules[f"{hub.__name__}.kernel.library"].library()._name) == FOLDER / "build/torch-cuda/libdash.so"
+assert (
+    Path(sys.modules[f"{hub.__name__}.kernel.library"].library()._name)
+    == FOLDER / "build/torch-cuda/libdash.so"
+)
 
 leaves = [x.requires_grad_() for x in (q, k, v)]
 LAUNCHED.clear()
-both = [torch.autograd.grad(package.attention(*leaves, causal=True), leaves, do) for package in (hub, dash_attn)]
+both = [
+    torch.autograd.grad(package.attention(*leaves, causal=True), leaves, do)
+    for package in (hub, dash_attn)
+]
 assert all(map(torch.equal, *both)) and len(LAUNCHED) == 2
-compiled = torch.autograd.grad(torch.compile(hub.attention, fullgraph=True, backend="aot_eager")(*leaves, causal=True), leaves, do)
+compiled = torch.autograd.grad(
+    torch.compile(hub.attention, fullgraph=True, backend="aot_eager")(*leaves, causal=True),
+    leaves,
+    do,
+)
 assert all(map(torch.equal, compiled, both[0]))
-assert refused(lambda: hub.attention(q, k, v, level="best"), hub.ArgumentError) == "level: expected one of run, batch, machine, found 'best'"
+assert (
+    refused(lambda: hub.attention(q, k, v, level="best"), hub.ArgumentError)
+    == "level: expected one of run, batch, machine, found 'best'"
+)

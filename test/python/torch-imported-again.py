@@ -15,13 +15,28 @@ import torch  # noqa: E402
 from torch._subclasses import FakeTensorMode  # noqa: E402
 
 
-
 def switches() -> list[object]:
     cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
-    return [torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), torch.get_default_dtype(),
-            torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads(), torch.is_warn_always_enabled(), torch.initial_seed(),
-            torch.get_rng_state().sum().item(), torch.get_float32_matmul_precision(), cuda.matmul.allow_tf32, cudnn.allow_tf32, cudnn.deterministic,
-            cudnn.benchmark, cuda.flash_sdp_enabled(), cuda.cudnn_sdp_enabled(), cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled()]
+    return [
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.is_grad_enabled(),
+        torch.get_num_threads(),
+        torch.is_warn_always_enabled(),
+        torch.initial_seed(),
+        torch.get_rng_state().sum().item(),
+        torch.get_float32_matmul_precision(),
+        cuda.matmul.allow_tf32,
+        cudnn.allow_tf32,
+        cudnn.deterministic,
+        cudnn.benchmark,
+        cuda.flash_sdp_enabled(),
+        cuda.cudnn_sdp_enabled(),
+        cuda.mem_efficient_sdp_enabled(),
+        cuda.math_sdp_enabled(),
+    ]
 
 
 before = switches()
@@ -30,7 +45,10 @@ import dash_attn  # noqa: E402
 from dash_attn.torch import operator, registry, sequences, sinks  # noqa: E402
 
 assert switches() == before, (before, switches())
-attention, first = dash_attn.attention, [module.gradients for module in (operator, sinks, sequences)]
+attention, first = (
+    dash_attn.attention,
+    [module.gradients for module in (operator, sinks, sequences)],
+)
 old_launch = operator.launch_of_both
 for name in [name for name in sys.modules if name.partition(".")[0] == "dash_attn"]:
     del sys.modules[name]
@@ -44,15 +62,24 @@ launch = sys.modules["dash_attn.torch.operator"].launch_of_both
 assert launch is not old_launch and first[0]._dash_functions["CUDA"] is launch
 
 with FakeTensorMode():
-    q, lse, cu = torch.empty(1, 2, 64, 64, dtype=torch.bfloat16, device="cuda"), torch.empty(1, 2, 64, device="cuda"), torch.empty(2, dtype=torch.int32)
+    q, lse, cu = (
+        torch.empty(1, 2, 64, 64, dtype=torch.bfloat16, device="cuda"),
+        torch.empty(1, 2, 64, device="cuda"),
+        torch.empty(2, dtype=torch.int32),
+    )
     for operation in (operator.gradients, modules[0].gradients):
-        assert [tuple(one.shape) for one in operation(q, q, q, q, q, lse, -1, -1, 1.0)] == [(1, 2, 64, 64)] * 3
+        assert [tuple(one.shape) for one in operation(q, q, q, q, q, lse, -1, -1, 1.0)] == [
+            (1, 2, 64, 64)
+        ] * 3
     assert len(modules[1].gradients(q, q, q, q, q, lse, torch.empty(2), -1, -1, 1.0)) == 4
 
 try:
     registry.define(operator.NAME, "(Tensor q) -> Tensor")
 except RuntimeError as error:
-    assert "has imported another version of dash_attn before, whose operator is dash::attention_backward(" in str(error), error
+    assert (
+        "has imported another version of dash_attn before, whose operator is"
+        " dash::attention_backward(" in str(error)
+    ), error
     assert str(error).endswith(": start the process again"), error
 else:
     raise AssertionError("expected another version to be refused")

@@ -45,8 +45,14 @@ class Event:
 
 def made() -> list[Kernel]:
     """Those of the package, and those of PyTorch's operators."""
-    kernels.allocate, kernels.free = lambda *_: -(-MEMORY.data_ptr() // 256) * 256, lambda pointer: None
-    return [kind.load(write(TMP / kind.__name__), StubDriver()) for kind in (Kernel, kernels.TorchKernel)]
+    kernels.allocate, kernels.free = (
+        lambda *_: -(-MEMORY.data_ptr() // 256) * 256,
+        lambda pointer: None,
+    )
+    return [
+        kind.load(write(TMP / kind.__name__), StubDriver())
+        for kind in (Kernel, kernels.TorchKernel)
+    ]
 
 
 def samples(kernel: Kernel) -> None:
@@ -62,10 +68,21 @@ def samples(kernel: Kernel) -> None:
         assert not watching.observers
     assert RECORDED[-6:] == [None, 5, 5, 5, 5, None], RECORDED
     found = sampler.samples()
-    assert [one.step for one in found] == [0, 3, 6] and [one.whole for one in found] == [3, 5, 5], found
-    assert [one.launches for one in found] == [[(LABEL, 1.0)], *[[(LABEL, 1.0), (LABEL, 1.0)]] * 2] and found[0].end is None, found
+    assert [one.step for one in found] == [0, 3, 6] and [one.whole for one in found] == [
+        3,
+        5,
+        5,
+    ], found
+    assert [one.launches for one in found] == [
+        [(LABEL, 1.0)],
+        *[[(LABEL, 1.0), (LABEL, 1.0)]] * 2,
+    ] and found[0].end is None, found
     heat = sampler.heat()
-    assert (heat.rows, heat.cells, heat.about) == (("0 shift", "1 shift"), ((1.0, 1.0, 1.0), (None, 1.0, 1.0)), "launch"), heat
+    assert (heat.rows, heat.cells, heat.about) == (
+        ("0 shift", "1 shift"),
+        ((1.0, 1.0, 1.0), (None, 1.0, 1.0)),
+        "launch",
+    ), heat
     assert sampler.ranks().cells == ((3.0, 5.0, 5.0),) and "a row is a launch" in heat.as_svg()
 
     # A step that fails leaves no sampler looking on, and no sample; nor does a launch that fails.
@@ -84,7 +101,10 @@ def samples(kernel: Kernel) -> None:
         with failing.step(), failing.step():
             pass
 
-    assert refused(twice, ArgumentError) == "step: expected steps one behind the other, found one inside of another"
+    assert (
+        refused(twice, ArgumentError)
+        == "step: expected steps one behind the other, found one inside of another"
+    )
     seldom = Sampler(every=1000, device=0)
     with seldom.step():
         pass
@@ -107,7 +127,10 @@ def samples(kernel: Kernel) -> None:
 
 def named(kernel: Kernel) -> None:
     said: list[Any] = []
-    with mock.patch.object(torch.cuda.nvtx, "range_push", said.append), mock.patch.object(torch.cuda.nvtx, "range_pop", lambda: said.append(None)):
+    with (
+        mock.patch.object(torch.cuda.nvtx, "range_push", said.append),
+        mock.patch.object(torch.cuda.nvtx, "range_pop", lambda: said.append(None)),
+    ):
         kernel.backward(**tensors())
         assert not said
         with ranges():
@@ -123,13 +146,20 @@ def named(kernel: Kernel) -> None:
 
 def refusals() -> None:
     for every in (0, -1, 2.5, True):
-        assert refused(lambda every=every: Sampler(every=every), ArgumentError) == f"every: expected a whole number of steps above 0, found {every!r}"
+        assert (
+            refused(lambda every=every: Sampler(every=every), ArgumentError)
+            == f"every: expected a whole number of steps above 0, found {every!r}"
+        )
     with mock.patch("importlib.util.find_spec", return_value=None):
-        assert refused(lambda: Sampler(clocks=True), ArgumentError).startswith("clocks: expected the package nvidia-ml-py")
+        assert refused(lambda: Sampler(clocks=True), ArgumentError).startswith(
+            "clocks: expected the package nvidia-ml-py"
+        )
 
 
-with mock.patch.object(sampling, "record_event", lambda device, stream=None: Event(stream)), \
-        mock.patch.object(torch.cuda, "is_current_stream_capturing", return_value=False):
+with (
+    mock.patch.object(sampling, "record_event", lambda device, stream=None: Event(stream)),
+    mock.patch.object(torch.cuda, "is_current_stream_capturing", return_value=False),
+):
     for kernel in made():
         samples(kernel)
         named(kernel)

@@ -18,7 +18,13 @@ import torch.distributed as dist  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
-from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor, init_device_mesh  # noqa: E402
+from torch.distributed.tensor import (
+    Partial,
+    Replicate,
+    Shard,
+    distribute_tensor,
+    init_device_mesh,
+)  # noqa: E402
 from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
@@ -29,7 +35,9 @@ DEVICES = 2
 
 def inputs(layout: str = "bhsd", kv_heads: int = 2) -> list[torch.Tensor]:
     torch.manual_seed(1)
-    found = [torch.randn(2, heads, 12, 64, dtype=torch.bfloat16) for heads in (4, kv_heads, kv_heads, 4)]
+    found = [
+        torch.randn(2, heads, 12, 64, dtype=torch.bfloat16) for heads in (4, kv_heads, kv_heads, 4)
+    ]
     return found if layout == "bhsd" else [x.transpose(1, 2).contiguous() for x in found]
 
 
@@ -50,17 +58,32 @@ def sharded() -> None:
             o = attention(*parts, **options)
             found = torch.autograd.grad(o, parts, upstream)
             o, lse = attention(*parts, **options, return_lse=True)
-            of_both = torch.autograd.grad((o, lse), parts, (upstream, distribute_tensor(of_lse, mesh, lse.placements, src_data_rank=None)))
-        assert not sent.get_total_counts() and o.placements == (Shard(dim),) and lse.placements == (Shard(min(dim, 1)),), sent.get_comm_counts()
+            of_both = torch.autograd.grad(
+                (o, lse),
+                parts,
+                (upstream, distribute_tensor(of_lse, mesh, lse.placements, src_data_rank=None)),
+            )
+        assert (
+            not sent.get_total_counts()
+            and o.placements == (Shard(dim),)
+            and lse.placements == (Shard(min(dim, 1)),)
+        ), sent.get_comm_counts()
         for one, other in zip((*found, *of_both), (*expected, *with_lse), strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
     with_sink(mesh)
     *whole, _ = inputs(kv_heads=1)
-    uneven = [distribute_tensor(x, mesh, [Shard(1) if x is whole[0] else Replicate()]) for x in whole]
+    uneven = [
+        distribute_tensor(x, mesh, [Shard(1) if x is whole[0] else Replicate()]) for x in whole
+    ]
     LAUNCHED.clear()
-    message = (f"k: expected a number of heads that {DEVICES} devices divide among them, found 1; shard the batch, or repeat heads of "
-               "k and v")
-    assert refused(lambda: attention(*uneven), ArgumentError) == message == explain(*uneven).refusal and not LAUNCHED
+    message = (
+        f"k: expected a number of heads that {DEVICES} devices divide among them, found 1; shard"
+        " the batch, or repeat heads of k and v"
+    )
+    assert (
+        refused(lambda: attention(*uneven), ArgumentError) == message == explain(*uneven).refusal
+        and not LAUNCHED
+    )
 
 
 def of_rows(mesh: Any) -> None:
@@ -69,18 +92,35 @@ def of_rows(mesh: Any) -> None:
         *whole, _ = inputs(layout)
         parts = [distribute_tensor(x, mesh, [Shard(dim)]) for x in whole]
         LAUNCHED.clear()
-        message = (f"q: expected shards of the batch or of heads, found Shard({dim}), of rows: every row would be gathered on every device; "
-                   "dash_attn.distributed computes documents whose rows lie on several GPUs, from local tensors (DTensor.to_local())")
+        message = (
+            f"q: expected shards of the batch or of heads, found Shard({dim}), of rows: every row"
+            " would be gathered on every device; dash_attn.distributed computes documents whose"
+            " rows lie on several GPUs, from local tensors (DTensor.to_local())"
+        )
         with CommDebugMode() as sent:
-            assert refused(lambda: attention(*parts, causal=True, layout=layout), ArgumentError) == message == explain(*parts, layout=layout).refusal  # noqa: B023
+            assert (
+                refused(lambda: attention(*parts, causal=True, layout=layout), ArgumentError)
+                == message
+                == explain(*parts, layout=layout).refusal
+            )  # noqa: B023
         assert not LAUNCHED and not sent.get_total_counts()
         replicated = distribute_tensor(whole[0], mesh, [Replicate()])
         message = refused(lambda: attention(replicated, *parts[1:], layout=layout), ArgumentError)  # noqa: B023
-        assert message.startswith(f"k: expected shards of the batch or of heads, found Shard({dim})"), message
+        assert message.startswith(
+            f"k: expected shards of the batch or of heads, found Shard({dim})"
+        ), message
     packed = [distribute_tensor(x[0].transpose(0, 1), mesh, [Shard(0)]) for x in inputs()[:3]]
-    message = ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
-               "dash_attn.distributed")
-    assert refused(lambda: attention(*packed, cu_seqlens_q=torch.tensor([0, 12], dtype=torch.int32)), ArgumentError) == message
+    message = (
+        "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and"
+        " where documents lie on several GPUs dash_attn.distributed"
+    )
+    assert (
+        refused(
+            lambda: attention(*packed, cu_seqlens_q=torch.tensor([0, 12], dtype=torch.int32)),
+            ArgumentError,
+        )
+        == message
+    )
 
 
 def with_sink(mesh: Any) -> None:
@@ -92,24 +132,42 @@ def with_sink(mesh: Any) -> None:
             leaf.requires_grad_()
         expected = torch.autograd.grad(attention(*whole[:3], causal=True, sink=whole[3]), whole, do)
         ways = [Shard(dim)] * 3 + [of_sink]
-        parts = [distribute_tensor(x.detach(), mesh, [way]).requires_grad_() for x, way in zip(whole, ways)]
+        parts = [
+            distribute_tensor(x.detach(), mesh, [way]).requires_grad_()
+            for x, way in zip(whole, ways)
+        ]
         # The forward pass's operator.
         operands = [whole[0].detach(), whole[0].detach()[..., 0].float(), whole[3].detach().float()]
         found = add_sink(*(distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways[1:])))
         for one, other in zip(found, add_sink(*operands), strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
         o, lse = attention(*parts[:3], causal=True, sink=parts[3], return_lse=True)
-        of_both = torch.autograd.grad((o, lse.float()), parts, (distribute_tensor(do, mesh, [Shard(dim)]), lse.detach()), retain_graph=True)
+        of_both = torch.autograd.grad(
+            (o, lse.float()),
+            parts,
+            (distribute_tensor(do, mesh, [Shard(dim)]), lse.detach()),
+            retain_graph=True,
+        )
         outputs = attention(*whole[:3], causal=True, sink=whole[3], return_lse=True)
-        for one, other in zip(of_both[:3], torch.autograd.grad(outputs, whole[:3], (do, outputs[1].detach())), strict=True):
+        for one, other in zip(
+            of_both[:3],
+            torch.autograd.grad(outputs, whole[:3], (do, outputs[1].detach())),
+            strict=True,
+        ):
             assert torch.equal(one.full_tensor(), other)
         found = torch.autograd.grad(o, parts, distribute_tensor(do, mesh, [Shard(dim)]))
-        assert o.placements == (Shard(dim),) and found[3].placements in ((Partial(),), (Shard(0),), (Replicate(),)), found[3].placements
+        assert o.placements == (Shard(dim),) and found[3].placements in (
+            (Partial(),),
+            (Shard(0),),
+            (Replicate(),),
+        ), found[3].placements
         *same, of_sinks = zip(found, expected, strict=True)
         for one, other in same:
             assert torch.equal(one.full_tensor(), other)
         one, other = of_sinks[0].full_tensor(), of_sinks[1]
-        assert torch.equal(one, other) or dim == 0 and (one - other).norm() <= 0.01 * other.norm(), (one, other)
+        assert (
+            torch.equal(one, other) or dim == 0 and (one - other).norm() <= 0.01 * other.norm()
+        ), (one, other)
     message = "sink: expected a DTensor as q, found a plain tensor"
     assert refused(lambda: attention(*parts[:3], sink=whole[3]), ArgumentError) == message
 

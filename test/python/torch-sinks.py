@@ -25,7 +25,9 @@ from dash_attn.torch import sinks  # noqa: E402
 HEADS, KV_HEADS, ROWS = 4, 2, 12
 
 
-def tensors(batch: int = 2, layout: str = "bhsd", of_sink: torch.dtype = torch.bfloat16) -> list[torch.Tensor]:
+def tensors(
+    batch: int = 2, layout: str = "bhsd", of_sink: torch.dtype = torch.bfloat16
+) -> list[torch.Tensor]:
     """q, k, v and a sink, of a size at which its part is neither all nor nothing."""
     torch.manual_seed(3)
     found = [torch.randn(batch, heads, ROWS, 64) for heads in (HEADS, KV_HEADS, KV_HEADS)]
@@ -33,8 +35,16 @@ def tensors(batch: int = 2, layout: str = "bhsd", of_sink: torch.dtype = torch.b
     return [x.requires_grad_() for x in (*found, torch.linspace(-2, 3, HEADS).to(of_sink))]
 
 
-def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, causal: bool = False, window: tuple[int, int] = (-1, -1),
-          scale: float = 0.125, layout: str = "bhsd") -> list[torch.Tensor]:
+def exact(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sink: torch.Tensor,
+    causal: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    scale: float = 0.125,
+    layout: str = "bhsd",
+) -> list[torch.Tensor]:
     """o, the LSE and all gradients in float64: the sink is a column of scores, left out of the
     product with v."""
     inputs = [x.detach().double().requires_grad_() for x in (q, k, v, sink)]
@@ -42,7 +52,9 @@ def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor,
     of_k, of_v = (x.repeat_interleave(HEADS // KV_HEADS, 1) for x in (of_k, of_v))
     place = torch.arange(ROWS)[None] - torch.arange(ROWS)[:, None]
     left, right = window[0], 0 if causal else window[1]
-    hidden = (place < -left if left >= 0 else place > ROWS) | (place > right if right >= 0 else place > ROWS)
+    hidden = (place < -left if left >= 0 else place > ROWS) | (
+        place > right if right >= 0 else place > ROWS
+    )
     scores = (scale * of_q @ of_k.mT).masked_fill(hidden, -torch.inf)
     scores = torch.cat([scores, inputs[3][:, None, None].expand(*scores.shape[:3], 1)], -1)
     o = scores.softmax(-1)[..., :-1] @ of_v
@@ -59,10 +71,15 @@ def found(function: Any, *inputs: torch.Tensor, **options: Any) -> list[torch.Te
     return [o, lse, *torch.autograd.grad(o, inputs, upstream(o))]
 
 
-def demand_close(ours: list[torch.Tensor], theirs: list[torch.Tensor], tolerance: float = 0.02) -> None:
+def demand_close(
+    ours: list[torch.Tensor], theirs: list[torch.Tensor], tolerance: float = 0.02
+) -> None:
     for one, other in zip(ours, theirs, strict=True):
         assert one.shape == other.shape, (one.shape, other.shape)
-        assert (one.double() - other).norm() <= tolerance * other.norm(), ((one.double() - other).norm(), other.norm())
+        assert (one.double() - other).norm() <= tolerance * other.norm(), (
+            (one.double() - other).norm(),
+            other.norm(),
+        )
 
 
 def demand_same(ours: Any, theirs: Any) -> None:
@@ -72,15 +89,25 @@ def demand_same(ours: Any, theirs: Any) -> None:
 
 def gradients() -> None:
     LAUNCHED.clear()
-    for options in ({"causal": True}, {}, {"scale": 0.3}, {"window": (3, 0)}, {"causal": True, "layout": "bshd"}):
+    for options in (
+        {"causal": True},
+        {},
+        {"scale": 0.3},
+        {"window": (3, 0)},
+        {"causal": True, "layout": "bshd"},
+    ):
         for of_sink in (torch.bfloat16, torch.float32):
             inputs = tensors(layout=options.get("layout", "bhsd"), of_sink=of_sink)
             ours = found(attention, *inputs, **options)
             demand_close(ours, exact(*inputs, **options))
             assert ours[-1].dtype == of_sink
-    assert {(by, window) for by, window, _ in LAUNCHED} == {("dash, sink", window) for window in ((-1, 0), (-1, -1), (3, 0))}
+    assert {(by, window) for by, window, _ in LAUNCHED} == {
+        ("dash, sink", window) for window in ((-1, 0), (-1, -1), (3, 0))
+    }
     q, k, v, sink = tensors()
-    one = torch.autograd.grad(attention(q.detach(), k.detach(), v.detach(), causal=True, sink=sink).sum(), sink)[0]
+    one = torch.autograd.grad(
+        attention(q.detach(), k.detach(), v.detach(), causal=True, sink=sink).sum(), sink
+    )[0]
     assert one.shape == sink.shape and one.abs().sum() > 0
     none = attention(q, k, v, causal=True, sink=torch.full_like(sink, -60))
     assert torch.equal(none, attention(q, k, v, causal=True))
@@ -91,9 +118,15 @@ def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> li
     compute by code of its own."""
     torch._dynamo.reset()
     backend = AotEagerAndRecordGraphs()
-    ours = found(torch.compile(attention, backend=backend, fullgraph=True, dynamic=dynamic), *inputs, **options)
+    ours = found(
+        torch.compile(attention, backend=backend, fullgraph=True, dynamic=dynamic),
+        *inputs,
+        **options,
+    )
     called = [node.target for graph in backend.fw_graphs for node in graph.graph.nodes]
-    assert called.count(sinks.add_sink) == 1 and not any("sigmoid" in str(one) for one in called), called
+    assert called.count(sinks.add_sink) == 1 and not any("sigmoid" in str(one) for one in called), (
+        called
+    )
     return ours
 
 
@@ -101,14 +134,24 @@ def in_operator() -> None:
     """The same bits and strides as what is computed in place, with o of rows that lie in any order;
     those of a compiler, too."""
     for dtype in (torch.bfloat16, torch.float16):
-        for o in (torch.randn(3, HEADS, 500, 64), torch.randn(3, 500, HEADS, 64).transpose(1, 2), torch.randn(500, HEADS, 64).transpose(0, 1)):
+        for o in (
+            torch.randn(3, HEADS, 500, 64),
+            torch.randn(3, 500, HEADS, 64).transpose(1, 2),
+            torch.randn(500, HEADS, 64).transpose(0, 1),
+        ):
             o, lse, sink = o.to(dtype), 4 * torch.randn(o.shape[:-1]), torch.linspace(-2, 3, HEADS)
             lse[..., 7] = torch.inf
             before, theirs = o.clone(), sinks.with_sink(o.clone(), lse, sink)
             ours = sinks.add_sink(o, lse, sink)
             demand_same(ours, theirs)
-            assert torch.equal(o, before) and [x.stride() for x in ours] == [x.stride() for x in theirs]
-            torch.library.opcheck(sinks.add_sink, (o, lse, sink), test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
+            assert torch.equal(o, before) and [x.stride() for x in ours] == [
+                x.stride() for x in theirs
+            ]
+            torch.library.opcheck(
+                sinks.add_sink,
+                (o, lse, sink),
+                test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
+            )
     for options in ({}, {"causal": True}, {"window": (3, 0)}, {"causal": True, "layout": "bshd"}):
         inputs = tensors(layout=options.get("layout", "bhsd"))
         ours, theirs = compiled(*inputs, **options), found(attention, *inputs, **options)
@@ -123,8 +166,11 @@ def through_pytorch() -> None:
         demand_same(compiled(*inputs, dynamic=dynamic, causal=True), eager)
     q, k, v, sink = (x.detach() for x in inputs)
     o, lse = attention(q, k, v, sink=sink, return_lse=True)
-    torch.library.opcheck(sinks.gradients, (o, q, k, v, o, lse, sink.float(), -1, -1, 0.125),
-                          test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
+    torch.library.opcheck(
+        sinks.gradients,
+        (o, q, k, v, o, lse, sink.float(), -1, -1, 0.125),
+        test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
+    )
 
     def loss(q: Any, k: Any, v: Any, sink: Any) -> Any:
         return attention(q, k, v, causal=True, sink=sink).square().sum()
@@ -139,17 +185,29 @@ def through_pytorch() -> None:
     both = torch.vmap(grad, (0, 0, 0, None))(*batches, sink)
     demand_same([x[1] for x in both], grad(*(x[1] for x in batches), sink))
     torch._dynamo.reset()
-    demand_same(torch.compile(torch.vmap(attended, (0, 0, 0, None)), backend="aot_eager")(*batches, sink),
-                torch.vmap(attended, (0, 0, 0, None))(*batches, sink))
-    message = "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
-    assert refused(lambda: torch.vmap(grad)(*batches, torch.stack([sink, sink])), RuntimeError) == message
+    demand_same(
+        torch.compile(torch.vmap(attended, (0, 0, 0, None)), backend="aot_eager")(*batches, sink),
+        torch.vmap(attended, (0, 0, 0, None))(*batches, sink),
+    )
+    message = (
+        "sink: expected one for all of vmap's dimension, found one for each; call attention in a"
+        " loop"
+    )
+    assert (
+        refused(lambda: torch.vmap(grad)(*batches, torch.stack([sink, sink])), RuntimeError)
+        == message
+    )
     wide = [x.float().requires_grad_() for x in one]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         under = found(attention, *wide, causal=True)
     assert [x.dtype for x in under] == [torch.bfloat16, *[torch.float32] * 5]
     demand_close(under, exact(*inputs, causal=True))
-    message = refused(lambda: torch.autograd.grad(torch.autograd.grad(loss(*leaves), leaves[0], create_graph=True)[0].sum(), leaves[1]),
-                      RuntimeError)
+    message = refused(
+        lambda: torch.autograd.grad(
+            torch.autograd.grad(loss(*leaves), leaves[0], create_graph=True)[0].sum(), leaves[1]
+        ),
+        RuntimeError,
+    )
     assert message.startswith("dash_attn.attention has first derivatives only"), message
 
 
@@ -166,7 +224,11 @@ def packed() -> None:
         whole.append(torch.cat([rows[:1], rows, rows[:2]]).clone().requires_grad_())
     inputs = [*whole, sink]
     LAUNCHED.clear()
-    for options, window in (({"causal": True}, (-1, 0)), ({"window": (3, 0)}, (3, 0)), ({}, (-1, -1))):
+    for options, window in (
+        ({"causal": True}, (-1, 0)),
+        ({"window": (3, 0)}, (3, 0)),
+        ({}, (-1, -1)),
+    ):
         of_all = found(attention, *inputs, cu_seqlens_q=cu, **options)
         assert LAUNCHED[-1][:2] == ("dash, packed, sink", window), LAUNCHED
         upstream_of_all, dsink = upstream(of_all[0]), torch.zeros(HEADS, dtype=torch.float64)
@@ -183,16 +245,35 @@ def packed() -> None:
                 dsink += each[-1].double()
         assert (of_all[-1].double() - dsink).norm() <= 0.02 * dsink.norm()
         for mine in (of_all[0], *of_all[2:5]):
-            assert not mine[:1].any() and not mine[int(cu[-1]):].any()
+            assert not mine[:1].any() and not mine[int(cu[-1]) :].any()
     for offsets in ({"cu_seqlens_q": cu}, {"cu_seqlens_q": cu, "cu_seqlens_k": cu}):
         ours = compiled(*inputs, **offsets)
         demand_same(ours, of_all)
         assert [x.stride() for x in ours] == [x.stride() for x in of_all]
-    o, lse = attention(*(x.detach() for x in inputs[:3]), sink=sink.detach(), cu_seqlens_q=cu, return_lse=True)
-    torch.library.opcheck(sinks.gradients_of_sequences, (o, *(x.detach() for x in inputs[:3]), o, lse, sink.detach().float(), cu, cu, -1, -1,
-                                                         0.125, "run"), test_utils=("test_schema", "test_faketensor"))
+    o, lse = attention(
+        *(x.detach() for x in inputs[:3]), sink=sink.detach(), cu_seqlens_q=cu, return_lse=True
+    )
+    torch.library.opcheck(
+        sinks.gradients_of_sequences,
+        (
+            o,
+            *(x.detach() for x in inputs[:3]),
+            o,
+            lse,
+            sink.detach().float(),
+            cu,
+            cu,
+            -1,
+            -1,
+            0.125,
+            "run",
+        ),
+        test_utils=("test_schema", "test_faketensor"),
+    )
     said = explain(*inputs[:3], sink=sink, cu_seqlens_q=cu, causal=True)
-    assert said and said.certificate != explain(*inputs[:3], cu_seqlens_q=cu, causal=True).certificate
+    assert (
+        said and said.certificate != explain(*inputs[:3], cu_seqlens_q=cu, causal=True).certificate
+    )
 
 
 def in_a_model() -> None:
@@ -202,9 +283,20 @@ def in_a_model() -> None:
     losses, gradients = {}, {}
     for implementation in ("dash", "eager"):
         torch.manual_seed(5)
-        config = GptOssConfig(vocab_size=64, hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=HEADS,
-                              num_key_value_heads=KV_HEADS, head_dim=64, num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
-                              layer_types=["sliding_attention", "full_attention"], attn_implementation=implementation)
+        config = GptOssConfig(
+            vocab_size=64,
+            hidden_size=64,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=HEADS,
+            num_key_value_heads=KV_HEADS,
+            head_dim=64,
+            num_local_experts=2,
+            num_experts_per_tok=1,
+            sliding_window=4,
+            layer_types=["sliding_attention", "full_attention"],
+            attn_implementation=implementation,
+        )
         model = GptOssForCausalLM(config).bfloat16().train()
         for name, parameter in model.named_parameters():
             if name.endswith("sinks"):
@@ -213,13 +305,21 @@ def in_a_model() -> None:
         loss = model(tokens, labels=tokens, use_cache=False).loss
         loss.backward()
         losses[implementation] = loss.detach()
-        gradients[implementation] = {name: x.grad.double() for name, x in model.named_parameters() if "self_attn" in name}
+        gradients[implementation] = {
+            name: x.grad.double() for name, x in model.named_parameters() if "self_attn" in name
+        }
         if implementation == "dash":
-            assert sorted(window for by, window, _ in LAUNCHED if by == "dash, sink") == [(-1, 0), (3, 0)], LAUNCHED
+            assert sorted(window for by, window, _ in LAUNCHED if by == "dash, sink") == [
+                (-1, 0),
+                (3, 0),
+            ], LAUNCHED
     assert abs(losses["dash"] - losses["eager"]) < 0.01 * losses["eager"], losses
     for name, one in gradients["dash"].items():
         other = gradients["eager"][name]
-        assert (one - other).norm() <= 0.08 * other.norm(), (name, (one - other).norm() / other.norm())
+        assert (one - other).norm() <= 0.08 * other.norm(), (
+            name,
+            (one - other).norm() / other.norm(),
+        )
 
 
 def refusals() -> None:
@@ -227,18 +327,50 @@ def refusals() -> None:
     cu = torch.tensor([0, ROWS], dtype=torch.int32)
     packed = [x.detach()[0].transpose(0, 1).contiguous() for x in (q, k, v)]
     for arguments, options, message in (
-            ((q, k, v), {"sink": 1.0}, "sink: expected a tensor of PyTorch, found float"),
-            ((q, k, v), {"sink": sink[:2]}, "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of the shape (2,)"),
-            ((q, k, v), {"sink": sink.int()}, "sink: expected floating-point numbers, one for each of 4 heads, found int32 of the shape (4,)"),
-            ((q, k, v), {"sink": sink.to("meta")}, "sink: expected a tensor on 'cpu' as q, found one on 'meta'"),
-            (packed, {"sink": sink[:3], "cu_seqlens_q": cu}, "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of "
-             "the shape (3,)")):
+        ((q, k, v), {"sink": 1.0}, "sink: expected a tensor of PyTorch, found float"),
+        (
+            (q, k, v),
+            {"sink": sink[:2]},
+            (
+                "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of"
+                " the shape (2,)"
+            ),
+        ),
+        (
+            (q, k, v),
+            {"sink": sink.int()},
+            (
+                "sink: expected floating-point numbers, one for each of 4 heads, found int32 of the"
+                " shape (4,)"
+            ),
+        ),
+        (
+            (q, k, v),
+            {"sink": sink.to("meta")},
+            "sink: expected a tensor on 'cpu' as q, found one on 'meta'",
+        ),
+        (
+            packed,
+            {"sink": sink[:3], "cu_seqlens_q": cu},
+            (
+                "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of "
+                "the shape (3,)"
+            ),
+        ),
+    ):
         LAUNCHED.clear()
-        reason = refused(lambda arguments=arguments, options=options: attention(*arguments, **options), ArgumentError)
+        reason = refused(
+            lambda arguments=arguments, options=options: attention(*arguments, **options),
+            ArgumentError,
+        )
         assert reason == message == explain(*arguments, **options).refusal, reason
         assert not LAUNCHED
     said = explain(q, k, v, causal=True, sink=sink)
-    assert said and said.forward.endswith(", and the part of the sink") and said.certificate != explain(q, k, v, causal=True).certificate
+    assert (
+        said
+        and said.forward.endswith(", and the part of the sink")
+        and said.certificate != explain(q, k, v, causal=True).certificate
+    )
 
 
 gradients()

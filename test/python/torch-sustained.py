@@ -38,14 +38,32 @@ def rows() -> None:
 
     def sampled(begin: float, end: float) -> tuple[list[float], list[float]]:
         asked.append((begin, end))
-        sensors.samples += [(begin - 1e-3, 1.0, 1.0), (begin, 1600.0, 690.0), (end, 1700.0, 710.0), (end + 1e-3, 1.0, 1.0)]
+        sensors.samples += [
+            (begin - 1e-3, 1.0, 1.0),
+            (begin, 1600.0, 690.0),
+            (end, 1700.0, 710.0),
+            (end + 1e-3, 1.0, 1.0),
+        ]
         return between(begin, end)
 
     sensors.between = sampled
     ours, theirs = sustained.measure(CASE, [variant("shift"), variant("other")], 0.05, sensors)
-    assert (ours["variant"], theirs["variant"], ours["clock_mhz"], ours["power_w"]) == ("shift", "other", 1650, 700), ours
-    assert 2 <= ours["ms"] < 20 and len(ours["turns_ms"]) == 2 and ours["tflops"] == operations(CASE) / ours["ms"] / 1e9
-    assert [name for i, name in enumerate(ran) if i == 0 or ran[i - 1] != name] == ["shift", "other", "shift"], "the second turns are in the opposite order"
+    assert (ours["variant"], theirs["variant"], ours["clock_mhz"], ours["power_w"]) == (
+        "shift",
+        "other",
+        1650,
+        700,
+    ), ours
+    assert (
+        2 <= ours["ms"] < 20
+        and len(ours["turns_ms"]) == 2
+        and ours["tflops"] == operations(CASE) / ours["ms"] / 1e9
+    )
+    assert [name for i, name in enumerate(ran) if i == 0 or ran[i - 1] != name] == [
+        "shift",
+        "other",
+        "shift",
+    ], "the second turns are in the opposite order"
     assert all(end - begin >= 0.05 for begin, end in asked) and len(asked) == 4
     sensors.between = lambda begin, end: ([], [])
     assert sustained.measure(CASE, [variant("shift")], 0.01, sensors)[0]["clock_mhz"] is None
@@ -63,9 +81,14 @@ def refused() -> None:
             sustained.main(["bundle", "--seconds=0"])
         except SystemExit as exited:
             assert exited.code == 2
-    text, _, rest = said.getvalue().partition("sustained.py: /no/bundle: expected a bundle of tools/make-device-bundle")
+    text, _, rest = said.getvalue().partition(
+        "sustained.py: /no/bundle: expected a bundle of tools/make-device-bundle"
+    )
     assert "error: argument --seconds: expected more than 0, found 0" in rest, rest
-    assert text == "".join(f"sustained.py: expected a GPU and nvidia-smi, found no {what}\n" for what in ("GPU", "nvidia-smi")), text
+    assert text == "".join(
+        f"sustained.py: expected a GPU and nvidia-smi, found no {what}\n"
+        for what in ("GPU", "nvidia-smi")
+    ), text
 
 
 torch.cuda.is_available, torch.cuda.synchronize = lambda: False, lambda: None

@@ -23,8 +23,17 @@ from dash_attn.transformers import masks  # noqa: E402
 
 # A window that is not handed on, positions that are not handed on or of three rows, windows to both
 # sides, a bias, and an encoder with a decoder.
-MODELS = (("causal", "llama"), ("causal", "qwen2_moe"), ("causal", "persimmon"), ("image and text", "qwen2_5_vl"), ("masked", "modernbert"), ("seq2seq", "bart"),
-          ("seq2seq", "t5"), ("causal", "bloom"), ("image", "vit"))
+MODELS = (
+    ("causal", "llama"),
+    ("causal", "qwen2_moe"),
+    ("causal", "persimmon"),
+    ("image and text", "qwen2_5_vl"),
+    ("masked", "modernbert"),
+    ("seq2seq", "bart"),
+    ("seq2seq", "t5"),
+    ("causal", "bloom"),
+    ("image", "vit"),
+)
 
 
 def main() -> None:
@@ -36,13 +45,30 @@ def main() -> None:
     for row in rows:
         line = f"| {row['type']} | {row['kind']} | {' | '.join(record_models.cells(row))} |"
         assert line in page, line
-    states = {(row["type"], name): state for row in rows for name, (state, _) in row["cases"].items()}
-    assert states["llama", "plain"] == states["qwen2_moe", "plain"] == states["modernbert", "plain"] == states["llama", "static, 1"] == "served"
-    assert states["llama", "padding"] == states["persimmon", "packed, cache"] == states["qwen2_5_vl", "packed, 3 rows"] == "refused"
+    states = {
+        (row["type"], name): state for row in rows for name, (state, _) in row["cases"].items()
+    }
+    assert (
+        states["llama", "plain"]
+        == states["qwen2_moe", "plain"]
+        == states["modernbert", "plain"]
+        == states["llama", "static, 1"]
+        == "served"
+    )
+    assert (
+        states["llama", "padding"]
+        == states["persimmon", "packed, cache"]
+        == states["qwen2_5_vl", "packed, 3 rows"]
+        == "refused"
+    )
 
     meaning = masks.read
     masks.read = lambda function: masks.Seen(right=meaning(function).right)
-    (fault,) = [one for one in compare_models.faults([compare_models.compare("causal", "qwen2_moe", "cpu")]) if ", plain:" in one]
+    (fault,) = [
+        one
+        for one in compare_models.faults([compare_models.compare("causal", "qwen2_moe", "cpu")])
+        if ", plain:" in one
+    ]
     assert fault.startswith("qwen2_moe (causal), plain: different: "), fault
 
 

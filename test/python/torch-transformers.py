@@ -14,19 +14,34 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
-from transformers import DataCollatorWithFlattening, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
+from transformers import (
+    DataCollatorWithFlattening,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+)  # noqa: E402
 
 import dash_attn.transformers  # noqa: E402, F401
 from dash_attn import ArgumentError  # noqa: E402
 
-SIZES = {"vocab_size": 64, "hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
-         "num_key_value_heads": 1, "head_dim": 64}
+SIZES = {
+    "vocab_size": 64,
+    "hidden_size": 128,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 64,
+}
 TOKENS = torch.arange(24).reshape(2, 12) * 5 % 64
 OTHER = "choose another one"
 CU = torch.tensor([0, 5, 12, 24], dtype=torch.int32)
 
 
-def model(implementation: str, kind: Any = LlamaForCausalLM, config: Any = LlamaConfig, **options: Any) -> Any:
+def model(
+    implementation: str, kind: Any = LlamaForCausalLM, config: Any = LlamaConfig, **options: Any
+) -> Any:
     torch.manual_seed(5)
     return kind(config(**SIZES, attn_implementation=implementation, **options)).to(torch.bfloat16)
 
@@ -47,8 +62,12 @@ def trains() -> None:
     checkpointed.gradient_checkpointing_enable()
     assert all(map(torch.equal, gradients(checkpointed), ours))
     # Masks that hide nothing, and positions as they are by themselves.
-    assert all(map(torch.equal, gradients(model("dash"), attention_mask=torch.ones_like(TOKENS)), ours))
-    assert all(map(torch.equal, gradients(model("dash"), position_ids=torch.arange(12)[None]), ours))
+    assert all(
+        map(torch.equal, gradients(model("dash"), attention_mask=torch.ones_like(TOKENS)), ours)
+    )
+    assert all(
+        map(torch.equal, gradients(model("dash"), position_ids=torch.arange(12)[None]), ours)
+    )
 
 
 def windowed(implementation: str, size: int = 4) -> Any:
@@ -65,29 +84,43 @@ def windows() -> None:
         for one, other in zip(ours, gradients(windowed("sdpa", size)), strict=True):
             assert (one - other).norm() <= 0.05 * other.norm(), (one - other).norm() / other.norm()
     with torch.no_grad():
-        found = [windowed(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False) for name in ("dash", "sdpa")]
+        found = [
+            windowed(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False)
+            for name in ("dash", "sdpa")
+        ]
     assert torch.equal(*found), found
 
 
 def compiled() -> None:
     """As one graph; packed sequences end with an error when it runs."""
     made = model("dash").train()
-    function = torch.compile(lambda positions: made(TOKENS, labels=TOKENS, position_ids=positions, use_cache=True).loss, fullgraph=True,
-                             backend="aot_eager")
+    function = torch.compile(
+        lambda positions: made(TOKENS, labels=TOKENS, position_ids=positions, use_cache=True).loss,
+        fullgraph=True,
+        backend="aot_eager",
+    )
     assert torch.equal(function(torch.arange(12)[None]), made(TOKENS, labels=TOKENS).loss)
-    assert "position_ids of packed sequences" in refused(lambda: function(torch.tensor([[*range(5), *range(7)]])), RuntimeError)
+    assert "position_ids of packed sequences" in refused(
+        lambda: function(torch.tensor([[*range(5), *range(7)]])), RuntimeError
+    )
 
 
 def generates() -> None:
     """With a cache, a row at a time, which sees all before it."""
     with torch.no_grad():
-        found = [model(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False) for name in ("dash", "sdpa")]
+        found = [
+            model(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False)
+            for name in ("dash", "sdpa")
+        ]
     assert torch.equal(*found), found
 
 
 def packed_documents() -> None:
     """As the collator packs them: each as it is alone; checkpointed and compiled, too."""
-    documents = [TOKENS.flatten()[begin:end].tolist() for begin, end in zip(CU[:-1].tolist(), CU[1:].tolist())]
+    documents = [
+        TOKENS.flatten()[begin:end].tolist()
+        for begin, end in zip(CU[:-1].tolist(), CU[1:].tolist())
+    ]
     collate = DataCollatorWithFlattening(return_flash_attn_kwargs=True)
     given = collate([{"input_ids": one} for one in documents]) | {"use_cache": False}
     labels = given.pop("labels")
@@ -96,20 +129,31 @@ def packed_documents() -> None:
         made = make("dash").train()
         logits = made(**given).logits[0]
         made(**given, labels=labels).loss.backward()
-        assert LAUNCHED and all((by, found) == ("dash, packed", window) for by, found, _ in LAUNCHED), LAUNCHED
+        assert LAUNCHED and all(
+            (by, found) == ("dash, packed", window) for by, found, _ in LAUNCHED
+        ), LAUNCHED
         ours = [parameter.grad.clone() for parameter in made.parameters()]
         other = make("sdpa").train()
         alone = torch.cat([other(torch.tensor([one])).logits[0] for one in documents])
-        assert (logits - alone).norm() <= 0.02 * alone.norm(), (logits - alone).norm() / alone.norm()
-        other(**{name: given[name] for name in ("input_ids", "position_ids", "use_cache")}, labels=labels).loss.backward()
+        assert (logits - alone).norm() <= 0.02 * alone.norm(), (
+            logits - alone
+        ).norm() / alone.norm()
+        other(
+            **{name: given[name] for name in ("input_ids", "position_ids", "use_cache")},
+            labels=labels,
+        ).loss.backward()
         for one, parameter in zip(ours, other.parameters(), strict=True):
             assert (one - parameter.grad).norm() <= 0.05 * parameter.grad.norm()
         made.zero_grad()
         made.gradient_checkpointing_enable()
         made(**given, labels=labels).loss.backward()
-        assert all(torch.equal(one, parameter.grad) for one, parameter in zip(ours, made.parameters()))
+        assert all(
+            torch.equal(one, parameter.grad) for one, parameter in zip(ours, made.parameters())
+        )
     made = model("dash").eval()
-    function = torch.compile(lambda **given: made(**given).logits, fullgraph=True, backend="aot_eager")
+    function = torch.compile(
+        lambda **given: made(**given).logits, fullgraph=True, backend="aot_eager"
+    )
     assert torch.equal(function(**given), made(**given).logits)
 
 
@@ -118,13 +162,28 @@ def refusals() -> None:
     padded[0, 9:] = 0
     place = "attn_implementation='dash': expected "
     for made, options, message in (
-            (model("dash"), {"attention_mask": padded}, "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
-             f"leave padding out, or {OTHER}"),
-            (model("dash"), {"attention_mask": torch.ones(2, 1, 12, 12).bool()}, "a mask of transformers' own functions, found one that was "
-             f"made in another way, a tensor of shape (2, 1, 12, 12); {OTHER}"),
-            (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}")):
+        (
+            model("dash"),
+            {"attention_mask": padded},
+            (
+                "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
+                f"leave padding out, or {OTHER}"
+            ),
+        ),
+        (
+            model("dash"),
+            {"attention_mask": torch.ones(2, 1, 12, 12).bool()},
+            (
+                "a mask of transformers' own functions, found one that was "
+                f"made in another way, a tensor of shape (2, 1, 12, 12); {OTHER}"
+            ),
+        ),
+        (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}"),
+    ):
         LAUNCHED.clear()
-        found = refused(lambda made=made, options=options: made.train()(TOKENS, **options), ArgumentError)
+        found = refused(
+            lambda made=made, options=options: made.train()(TOKENS, **options), ArgumentError
+        )
         assert found == place + message, found
         assert not LAUNCHED
 

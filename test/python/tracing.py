@@ -31,22 +31,65 @@ WORKERS = 4
 
 
 def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]:
-    text = program([{"rows": 1000, "batch": 1, "heads": 2, "kv_heads": kv_heads, "head_dim": 128, "mask": mask}])
-    passes = ["--dash-tile", f"--dash-apply-schedule=kind={kind} workers={WORKERS}", f"--dash-report-schedule=format={form}", "-o", "/dev/null"]
-    return json.loads(subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
+    text = program(
+        [
+            {
+                "rows": 1000,
+                "batch": 1,
+                "heads": 2,
+                "kv_heads": kv_heads,
+                "head_dim": 128,
+                "mask": mask,
+            }
+        ]
+    )
+    passes = [
+        "--dash-tile",
+        f"--dash-apply-schedule=kind={kind} workers={WORKERS}",
+        f"--dash-report-schedule=format={form}",
+        "-o",
+        "/dev/null",
+    ]
+    return json.loads(
+        subprocess.run(
+            [*DASH_OPT, "-", *passes],
+            input=text,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
 
 
 def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.0) -> list[Lane]:
     """A kernel that does what the model says: a consumer and a reducer for each worker. factor: of
     all times."""
     steps, tasks, cost = steps_of(order, predicted), Tasks(order), order["cost"]
-    owner = {(item["sequence"], head, q, item["kv"], item["part"]): item["worker"] for item in order["items"] for head, q in item["visit"]}
-    chains = {tuple(chain[name] for name in ("sequence", "head", "q")): [tuple(one) for one in chain["order"]] for chain in order["chains"]}
+    owner = {
+        (item["sequence"], head, q, item["kv"], item["part"]): item["worker"]
+        for item in order["items"]
+        for head, q in item["visit"]
+    }
+    chains = {
+        tuple(chain[name] for name in ("sequence", "head", "q")): [
+            tuple(one) for one in chain["order"]
+        ]
+        for chain in order["chains"]
+    }
     lanes = []
     for worker in range(WORKERS):
         visits, use, consumer, reducer = dict(tasks.visits(worker)), 0, list[Span](), list[Span]()
 
-        def add(spans_: list[Span], event: str, of: str, begin: float, end: float, number: int, turn: int = 0) -> None:
+        def add(
+            spans_: list[Span],
+            event: str,
+            of: str,
+            begin: float,
+            end: float,
+            number: int,
+            turn: int = 0,
+        ) -> None:
             spans_.append(Span(event, of, 1000 * factor * begin, 1000 * factor * end, number, turn))
 
         computed = added = 0.0
@@ -63,22 +106,40 @@ def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.
                     add(consumer, "slot_full", "k", step.begin, start, number)
                 add(consumer, "slot_full", "q", start, start, use)
                 add(consumer, "products", "k*q^T", start, step.computed, use)
-                ahead = (*task[:3], *chains[task[:3]][turn - 1]) if turn and order.get("apart") != "all" else None
-                at = max(added, steps[ahead].added + cost["latency"] * (owner[ahead] != worker)) if ahead else added
+                ahead = (
+                    (*task[:3], *chains[task[:3]][turn - 1])
+                    if turn and order.get("apart") != "all"
+                    else None
+                )
+                at = (
+                    max(added, steps[ahead].added + cost["latency"] * (owner[ahead] != worker))
+                    if ahead
+                    else added
+                )
                 add(reducer, "turn", "", added, at, use, turn)
                 add(reducer, "slot_full", "dq", at, max(at, step.computed), use)
                 add(reducer, "given", "", step.adding, step.added, use)
                 computed, added, use = step.computed, step.added, use + 1
             use += tasks.pieces
-        lanes += [Lane(worker, "compute", worker, 0.0, consumer[-1].end, 0, consumer), Lane(worker, "reduce", worker, 0.0, reducer[-1].end, 0, reducer)]
+        lanes += [
+            Lane(worker, "compute", worker, 0.0, consumer[-1].end, 0, consumer),
+            Lane(worker, "reduce", worker, 0.0, reducer[-1].end, 0, reducer),
+        ]
     return lanes
 
 
 def delayed(lane: Lane, use: int, by: float) -> Lane:
     """Waits so many nanoseconds longer for the turn of a use, and is so much later from there
     on."""
-    at = next(index for index, span in enumerate(lane.spans) if span.event == "turn" and span.number == use)
-    moved = [replace(span, begin=span.begin + by * (index > at), end=span.end + by * (index >= at)) for index, span in enumerate(lane.spans)]
+    at = next(
+        index
+        for index, span in enumerate(lane.spans)
+        if span.event == "turn" and span.number == use
+    )
+    moved = [
+        replace(span, begin=span.begin + by * (index > at), end=span.end + by * (index >= at))
+        for index, span in enumerate(lane.spans)
+    ]
     return replace(lane, end=lane.end + by, spans=moved)
 
 
@@ -87,35 +148,78 @@ def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     spans.check(lanes, order)
     said = differences(lanes, order, predicted)
     makespan = order["makespan"]
-    assert said[0] == f"the order took {makespan:.1f} µs, predicted {makespan:.1f}: 1.00 of it; the largest differences:", said
+    assert (
+        said[0]
+        == f"the order took {makespan:.1f} µs, predicted {makespan:.1f}: 1.00 of it; the largest"
+        " differences:"
+    ), said
     assert len(said) == 6 and all(" (0.0 " in line for line in said[1:]), said
     twice = differences(made_up(order, predicted, 2), order, predicted)
-    assert ": 2.00 of it" in twice[0] and twice[1].startswith("1. ") and "all workers on the mean" in twice[1], twice
+    assert (
+        ": 2.00 of it" in twice[0]
+        and twice[1].startswith("1. ")
+        and "all workers on the mean" in twice[1]
+    ), twice
     # One worker waits for one turn.
-    late = [delayed(lane, 3, 50000.0) if (lane.worker, lane.role) == (1, "reduce") else lane for lane in lanes]
+    late = [
+        delayed(lane, 3, 50000.0) if (lane.worker, lane.role) == (1, "reduce") else lane
+        for lane in lanes
+    ]
     said = differences(late, order, predicted)
     turn = Tasks(order).turns[dict(Tasks(order).visits(1))[3]]
-    assert said[1].startswith("1. reduce of worker 1: waiting for turns takes ") and f"is for turn {turn} of sequence 0, head " in said[1], said
+    assert (
+        said[1].startswith("1. reduce of worker 1: waiting for turns takes ")
+        and f"is for turn {turn} of sequence 0, head " in said[1]
+    ), said
     assert (", behind kv tile " in said[1]) == (turn > 0), said
     other = json.loads(json.dumps(predicted))
-    other["traceEvents"] = [event for event in other["traceEvents"] if event.get("args", {}).get("head", 0) == 0]
-    assert "the prediction: expected the " in refused(lambda: differences(lanes, order, other), ArgumentError)
+    other["traceEvents"] = [
+        event for event in other["traceEvents"] if event.get("args", {}).get("head", 0) == 0
+    ]
+    assert "the prediction: expected the " in refused(
+        lambda: differences(lanes, order, other), ArgumentError
+    )
 
     # Tables by worker hold what those by role hold; tracks lie under each other.
     by_worker = spans.times(lanes, spans.by_worker)
-    assert set(by_worker) == {f"w{worker} {role}" for worker in range(WORKERS) for role in ("compute", "reduce")}
+    assert set(by_worker) == {
+        f"w{worker} {role}" for worker in range(WORKERS) for role in ("compute", "reduce")
+    }
     for role, sums in spans.times(lanes).items():
-        assert all(abs(sum(by_worker[f"w{worker} {role}"][column] for worker in range(WORKERS)) - time) < 1 for column, time in sums.items())
-    spans.write(TMP / "both.json", spans.events(spans.of_workers(lanes, 2), "made up", 1, order), predicted)
+        assert all(
+            abs(sum(by_worker[f"w{worker} {role}"][column] for worker in range(WORKERS)) - time) < 1
+            for column, time in sums.items()
+        )
+    spans.write(
+        TMP / "both.json", spans.events(spans.of_workers(lanes, 2), "made up", 1, order), predicted
+    )
     both = json.loads((TMP / "both.json").read_text(encoding="utf-8"))["traceEvents"]
-    tracks = [(event["pid"], event["args"]["name"]) for event in both if event["name"] == "thread_name"]
-    assert tracks == [(1 + worker, f"{role}, {part}") for worker in range(2) for role in ("compute", "reduce") for part in ("predicted", "measured")], tracks
-    assert {event["args"]["name"] for event in both if event["name"] == "process_name"} == {"w0", "w1"}
+    tracks = [
+        (event["pid"], event["args"]["name"]) for event in both if event["name"] == "thread_name"
+    ]
+    assert tracks == [
+        (1 + worker, f"{role}, {part}")
+        for worker in range(2)
+        for role in ("compute", "reduce")
+        for part in ("predicted", "measured")
+    ], tracks
+    assert {event["args"]["name"] for event in both if event["name"] == "process_name"} == {
+        "w0",
+        "w1",
+    }
     slices = [event for event in both if event["ph"] == "X"]
-    measured = {event["tid"] for event in both if event["name"] == "thread_name" and event["args"]["name"].endswith("measured")}
+    measured = {
+        event["tid"]
+        for event in both
+        if event["name"] == "thread_name" and event["args"]["name"].endswith("measured")
+    }
     for name, part in (("add s0 h", True), ("s0 h", False)):
-        assert all((event["tid"] in measured) == part for event in slices if event["name"].startswith(name)), name
-    assert sum(event["tid"] not in measured and event["cat"] in ("compute", "reduce") for event in slices) == 2 * sum(len(item["visit"]) for item in order["items"] if item["worker"] < 2)
+        assert all(
+            (event["tid"] in measured) == part for event in slices if event["name"].startswith(name)
+        ), name
+    assert sum(
+        event["tid"] not in measured and event["cat"] in ("compute", "reduce") for event in slices
+    ) == 2 * sum(len(item["visit"]) for item in order["items"] if item["worker"] < 2)
 
 
 def other_orders() -> None:
@@ -126,58 +230,141 @@ def other_orders() -> None:
         order = order["schedules"][0]
         lanes = made_up(order, predicted)
         said = differences(lanes, order, predicted, 100)
-        turns = [line for line in said if ". reduce, all workers on the mean: waiting for turns takes" in line]
-        assert len(turns) == 1 and " (0.0 " in turns[0] and ("takes 0.0 µs, predicted 0.0 " in turns[0]) == (kind == "ascending apart=all"), (kind, turns)
-        assert [len(cells) for cells in heat.of_trace(lanes, order, "").cells] == [sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)]
+        turns = [
+            line
+            for line in said
+            if ". reduce, all workers on the mean: waiting for turns takes" in line
+        ]
+        assert (
+            len(turns) == 1
+            and " (0.0 " in turns[0]
+            and ("takes 0.0 µs, predicted 0.0 " in turns[0]) == (kind == "ascending apart=all")
+        ), (kind, turns)
+        assert [len(cells) for cells in heat.of_trace(lanes, order, "").cells] == [
+            sum(len(item["visit"]) for item in Tasks(order).items[worker])
+            for worker in range(WORKERS)
+        ]
 
 
 def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[str, Any]:
     """Those that the made-up kernel was made with; those of a kernel that takes twice as long are
     twice those."""
     cost = order["cost"]
-    expected = {"compute": cost["c"], "reduce": cost["r"], "boundary": cost["boundary"], "latency": cost["latency"]}
+    expected = {
+        "compute": cost["c"],
+        "reduce": cost["r"],
+        "boundary": cost["boundary"],
+        "latency": cost["latency"],
+    }
     for factor, plain, times in ((1, None, 1), (2, None, 2), (2, order["makespan"] / 1000, 1)):
         found = trace_prices.find(made_up(order, predicted, factor), order, plain)
         assert (found.price["headDim"], found.price["mask"]) == (128, mask), found
         for name, price in expected.items():
-            assert abs(found.price[name] - times * price) < 0.01 * times or name == "latency" and not found.of[name], (name, found, expected)
-        assert f"compute {found.price['compute']:g} (made with {cost['c']:g}, of " in str(found), found
-    assert found.of["latency"] and abs(found.scale - 0.5) < 0.01 and "times 0.5" in str(found), found
+            assert (
+                abs(found.price[name] - times * price) < 0.01 * times
+                or name == "latency"
+                and not found.of[name]
+            ), (name, found, expected)
+        assert f"compute {found.price['compute']:g} (made with {cost['c']:g}, of " in str(found), (
+            found
+        )
+    assert found.of["latency"] and abs(found.scale - 0.5) < 0.01 and "times 0.5" in str(found), (
+        found
+    )
     lanes = made_up(order, predicted)
     # Q and dO in one slot.
-    together = [replace(lane, spans=[replace(span, of="q_do") if span.of == "q" else span for span in lane.spans]) for lane in lanes]
+    together = [
+        replace(
+            lane,
+            spans=[replace(span, of="q_do") if span.of == "q" else span for span in lane.spans],
+        )
+        for lane in lanes
+    ]
     assert trace_prices.find(together, order) == trace_prices.find(lanes, order)
-    for broken, message in (([lane for lane in lanes if lane.role == "reduce"], "expected an item of two steps at least, found none"),
-                            ([lane for lane in lanes if lane.role == "compute"], "expected turns that are added, found none")):
-        assert message in refused(lambda broken=broken: trace_prices.find(broken, order), ArgumentError)
-    assert "--plain: expected about the " in refused(lambda: trace_prices.find(lanes, order, 1e6), ArgumentError)
+    for broken, message in (
+        (
+            [lane for lane in lanes if lane.role == "reduce"],
+            "expected an item of two steps at least, found none",
+        ),
+        (
+            [lane for lane in lanes if lane.role == "compute"],
+            "expected turns that are added, found none",
+        ),
+    ):
+        assert message in refused(
+            lambda broken=broken: trace_prices.find(broken, order), ArgumentError
+        )
+    assert "--plain: expected about the " in refused(
+        lambda: trace_prices.find(lanes, order, 1e6), ArgumentError
+    )
     return trace_prices.find(lanes, order)
 
 
 def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     lanes = made_up(order, predicted)
     even = heat.of_trace(lanes, order, "even")
-    assert even.rows == tuple(f"w{worker} sm{worker}" for worker in range(WORKERS)) and not even.stragglers, even.stragglers
-    assert [len(cells) for cells in even.cells] == [sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)]
+    assert (
+        even.rows == tuple(f"w{worker} sm{worker}" for worker in range(WORKERS))
+        and not even.stragglers
+    ), even.stragglers
+    assert [len(cells) for cells in even.cells] == [
+        sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)
+    ]
     # Steps follow each other.
     assert abs(sum(even.cells[0]) - max(span.end for span in lanes[1].spans) / 1000) < 0.1
-    slow = [replace(lane, spans=[replace(span, begin=2 * span.begin, end=2 * span.end) for span in lane.spans]) if lane.worker == 2 else lane for lane in lanes]
+    slow = [
+        (
+            replace(
+                lane,
+                spans=[
+                    replace(span, begin=2 * span.begin, end=2 * span.end) for span in lane.spans
+                ],
+            )
+            if lane.worker == 2
+            else lane
+        )
+        for lane in lanes
+    ]
     found = heat.of_trace(slow, order, "a <slow> one")
-    assert list(found.stragglers) == ["w2 sm2"] and 1.5 < found.stragglers["w2 sm2"] < 2.5, found.stragglers
+    assert list(found.stragglers) == ["w2 sm2"] and 1.5 < found.stragglers["w2 sm2"] < 2.5, (
+        found.stragglers
+    )
     heat.save(TMP / "heat.svg", found)
     heat.save(TMP / "heat.json", found)
     picture = ET.parse(TMP / "heat.svg").getroot()
     cells = grid(picture)
-    assert [sum(row == at for row, _ in cells) for at in range(WORKERS)] == [*map(len, found.cells)] and set(cells.values()) > {0, 8}, cells
+    assert [sum(row == at for row, _ in cells) for at in range(WORKERS)] == [
+        *map(len, found.cells)
+    ] and set(cells.values()) > {0, 8}, cells
     texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0] == "a <slow> one" and texts[-1].startswith("slower than the median of all: w2 sm2 "), texts
+    assert texts[0] == "a <slow> one" and texts[-1].startswith(
+        "slower than the median of all: w2 sm2 "
+    ), texts
     about = json.loads((TMP / "heat.json").read_text(encoding="utf-8"))
-    assert about["rows"] == list(found.rows) and about["of"] == "worker" and about["steps"] == [list(cells) for cells in found.cells] and "w2 sm2" in about["stragglers"]
-    assert refused(lambda: heat.save(TMP / "heat.png", found), ArgumentError) == f"{TMP / 'heat.png'}: expected a file that ends with .svg or .json, found '.png'"
-    assert "expected a step at least, found none" in refused(lambda: heat.Heat("", (), ()).as_svg(), ArgumentError)
+    assert (
+        about["rows"] == list(found.rows)
+        and about["of"] == "worker"
+        and about["steps"] == [list(cells) for cells in found.cells]
+        and "w2 sm2" in about["stragglers"]
+    )
+    assert (
+        refused(lambda: heat.save(TMP / "heat.png", found), ArgumentError)
+        == f"{TMP / 'heat.png'}: expected a file that ends with .svg or .json, found '.png'"
+    )
+    assert "expected a step at least, found none" in refused(
+        lambda: heat.Heat("", (), ()).as_svg(), ArgumentError
+    )
     ranks = heat.of_ranks([[10.0, None, 10.0], [10.0, 10.0], [15.0, 16.0, 14.0]], "ranks")
-    assert ranks.rows == ("rank 0", "rank 1", "rank 2") and ranks.stragglers == {"rank 2": 1.5} and ranks.as_json()["of"] == "rank", ranks
-    assert "a row is a rank, a column a step<" in ranks.as_svg() and "s median step takes 1.1 times as long as that of all<" in heat.of_ranks([[1.0]], "").as_svg()
+    assert (
+        ranks.rows == ("rank 0", "rank 1", "rank 2")
+        and ranks.stragglers == {"rank 2": 1.5}
+        and ranks.as_json()["of"] == "rank"
+    ), ranks
+    assert (
+        "a row is a rank, a column a step<" in ranks.as_svg()
+        and "s median step takes 1.1 times as long as that of all<"
+        in heat.of_ranks([[1.0]], "").as_svg()
+    )
 
 
 def grid(picture: ET.Element) -> dict[tuple[int, int], int]:
@@ -198,22 +385,47 @@ def grid(picture: ET.Element) -> dict[tuple[int, int], int]:
 def small_pictures() -> None:
     """Many workers and steps: cells are means, and a picture stays small, noise or not."""
     noise = random.Random(1)
-    wide = heat.Heat("noise", tuple(map(str, range(132))), tuple(tuple(noise.gauss(2, 0.3) for _ in range(528)) for _ in range(132)))
+    wide = heat.Heat(
+        "noise",
+        tuple(map(str, range(132))),
+        tuple(tuple(noise.gauss(2, 0.3) for _ in range(528)) for _ in range(132)),
+    )
     text = wide.as_svg()
     cells = grid(ET.fromstring(text))
-    assert len(text) <= 150_000 and "a row is a worker, a column 3 steps, and a cell their mean<" in text, len(text)
-    assert {row for row, _ in cells} == set(range(132)) and {column for _, column in cells} == set(range(176)) and len(cells) == 132 * 176
+    assert (
+        len(text) <= 150_000
+        and "a row is a worker, a column 3 steps, and a cell their mean<" in text
+    ), len(text)
+    assert (
+        {row for row, _ in cells} == set(range(132))
+        and {column for _, column in cells} == set(range(176))
+        and len(cells) == 132 * 176
+    )
     for columns, count in ((200, 176), (132, 132), (100, 88), (1, 1)):
         assert len(grid(ET.fromstring(wide.as_svg(columns)))) == 132 * count, columns
     high = heat.Heat("high", tuple(map(str, range(450))), ((1.0, 3.0, 2.0),) * 450)
-    assert "a row is 3 workers, a column a step, and a cell their mean<" in high.as_svg() and len(grid(ET.fromstring(high.as_svg()))) == 3 * 150
+    assert (
+        "a row is 3 workers, a column a step, and a cell their mean<" in high.as_svg()
+        and len(grid(ET.fromstring(high.as_svg()))) == 3 * 150
+    )
     # A mean leaves out what is not known; a stall among steps that are no longer than others shows.
-    ragged = heat.Heat("ragged", ("a", "b"), ((2.0, None, 1.0, 3.0, None, None, 2.0), (2.0, 2.0, 2.0, 200.0)))
-    assert grid(ET.fromstring(ragged.as_svg(4))) == {(0, 0): 0, (0, 1): 0, (0, 3): 0, (1, 0): 0, (1, 1): 8}
+    ragged = heat.Heat(
+        "ragged", ("a", "b"), ((2.0, None, 1.0, 3.0, None, None, 2.0), (2.0, 2.0, 2.0, 200.0))
+    )
+    assert grid(ET.fromstring(ragged.as_svg(4))) == {
+        (0, 0): 0,
+        (0, 1): 0,
+        (0, 3): 0,
+        (1, 0): 0,
+        (1, 1): 8,
+    }
     heat.save(TMP / "few.svg", wide, 10)
     assert (TMP / "few.svg").read_text(encoding="utf-8") == wide.as_svg(10)
     for wrong in (0, -1, 201, True, 2.5):
-        assert refused(lambda wrong=wrong: wide.as_svg(wrong), ArgumentError) == f"a heat map: expected from 1 to 200 columns, found {wrong!r}"
+        assert (
+            refused(lambda wrong=wrong: wide.as_svg(wrong), ArgumentError)
+            == f"a heat map: expected from 1 to 200 columns, found {wrong!r}"
+        )
 
 
 def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
@@ -224,53 +436,163 @@ def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     text = tracks.drawn(both, "a <stretch>", (10, 20), 2)
     picture = ET.fromstring(text)
     texts = [one.text or "" for one in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[:2] == ["a <stretch>", "10 to 20 µs; in a slice: the turn, or KV tile and Q tile"], texts
-    named = [f"w{worker} {role}, {part}" for worker in range(2) for role in ("compute", "reduce") for part in ("predicted", "measured")]
-    assert [one for one in texts if one.startswith("w")][:len(named)] == named, texts
-    boxes = [(float(one.get("x", "")), float(one.get("width", ""))) for one in picture.iter("{http://www.w3.org/2000/svg}rect") if one.get("height") == "15"]
+    assert texts[:2] == [
+        "a <stretch>",
+        "10 to 20 µs; in a slice: the turn, or KV tile and Q tile",
+    ], texts
+    named = [
+        f"w{worker} {role}, {part}"
+        for worker in range(2)
+        for role in ("compute", "reduce")
+        for part in ("predicted", "measured")
+    ]
+    assert [one for one in texts if one.startswith("w")][: len(named)] == named, texts
+    boxes = [
+        (float(one.get("x", "")), float(one.get("width", "")))
+        for one in picture.iter("{http://www.w3.org/2000/svg}rect")
+        if one.get("height") == "15"
+    ]
     left, wide = tracks.LEFT, tracks.WIDTH
     assert boxes and all(left <= x and x + width <= left + wide + 0.2 for x, width in boxes), boxes
-    expected = sum(event["ph"] == "X" and event["cat"] in tracks.KINDS and event["ts"] < 20 and event["ts"] + event["dur"] > 10 and event["pid"] < 3 for event in both)
+    expected = sum(
+        event["ph"] == "X"
+        and event["cat"] in tracks.KINDS
+        and event["ts"] < 20
+        and event["ts"] + event["dur"] > 10
+        and event["pid"] < 3
+        for event in both
+    )
     assert len(boxes) == expected, (len(boxes), expected)
-    added = next(one for one in both if one["ph"] == "X" and one["cat"] == "adds" and one["pid"] == 1)
+    added = next(
+        one for one in both if one["ph"] == "X" and one["cat"] == "adds" and one["pid"] == 1
+    )
     near = ET.fromstring(tracks.drawn(both, "", (added["ts"] - 1, added["ts"] + 1), 1, ["reduce"]))
-    assert any(abs(float(one.get("x", "")) - left - wide / 2) < 0.2 for one in near.iter("{http://www.w3.org/2000/svg}rect") if one.get("class") == "kadds")
-    assert added["name"].rpartition(" ")[2] in [one.text for one in near.iter("{http://www.w3.org/2000/svg}text")]
+    assert any(
+        abs(float(one.get("x", "")) - left - wide / 2) < 0.2
+        for one in near.iter("{http://www.w3.org/2000/svg}rect")
+        if one.get("class") == "kadds"
+    )
+    assert added["name"].rpartition(" ")[2] in [
+        one.text for one in near.iter("{http://www.w3.org/2000/svg}text")
+    ]
     # A file holds what is drawn, with a prediction or without one.
     for beside, name in ((predicted, "both.json"), (None, "alone.json")):
         spans.write(TMP / name, measured, beside)
         again = tracks.drawn(tracks.load(TMP / name), "a <stretch>", (10, 20), 2)
-        assert again == text if beside else ", measured" in again and ", predicted" not in again and again != text
+        assert (
+            again == text
+            if beside
+            else ", measured" in again and ", predicted" not in again and again != text
+        )
     last = max(event["ts"] + event.get("dur", 0) for event in both if event["ph"] != "M")
     for between in ((5, 5), (9, 5), (-1, 5), (last + 1, last + 2), (float("nan"), 5)):
-        assert refused(lambda between=between: tracks.drawn(both, "", between), ArgumentError) == (
-            f"--between: expected a beginning and a later end, in µs of a trace that takes {last:.1f}, found {between[0]:g} and {between[1]:g}")
-    assert refused(lambda: tracks.drawn(both, "", roles=["compute", "all"]), ArgumentError) == "--roles: expected some of compute, reduce, found 'all'"
-    many = [{**event, "ts": event["ts"] + shift / 1000} for event in both for shift in range(1 if event["ph"] == "M" else 200) if event["ph"] != "M"]
-    assert "expected at most 4000 slices on 200 tracks, found " in refused(lambda: tracks.drawn([*both, *many], ""), ArgumentError)
+        assert (
+            refused(lambda between=between: tracks.drawn(both, "", between), ArgumentError)
+            == "--between: expected a beginning and a later end, in µs of a trace that takes"
+            f" {last:.1f}, found {between[0]:g} and {between[1]:g}"
+        )
+    assert (
+        refused(lambda: tracks.drawn(both, "", roles=["compute", "all"]), ArgumentError)
+        == "--roles: expected some of compute, reduce, found 'all'"
+    )
+    many = [
+        {**event, "ts": event["ts"] + shift / 1000}
+        for event in both
+        for shift in range(1 if event["ph"] == "M" else 200)
+        if event["ph"] != "M"
+    ]
+    assert "expected at most 4000 slices on 200 tracks, found " in refused(
+        lambda: tracks.drawn([*both, *many], ""), ArgumentError
+    )
     items = [event for event in both if event["ph"] != "X"]
-    assert "expected something between 0 and " in refused(lambda: tracks.drawn(items, ""), ArgumentError)
-    for name, wrong in (("list", []), ("none", {"traceEvents": [{"ph": "X"}]}), ("args", {"traceEvents": [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1}]})):
+    assert "expected something between 0 and " in refused(
+        lambda: tracks.drawn(items, ""), ArgumentError
+    )
+    for name, wrong in (
+        ("list", []),
+        ("none", {"traceEvents": [{"ph": "X"}]}),
+        ("args", {"traceEvents": [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1}]}),
+    ):
         path = TMP / f"{name}.json"
         path.write_text(json.dumps(wrong), encoding="utf-8")
-        assert refused(lambda path=path: tracks.load(path), ArgumentError) == f"{path}: expected a trace that --out has written, found something else"
-    command = [sys.executable, "-m", "dash_attn.trace", str(TMP / "both.json"), "--svg", str(TMP / "tracks.svg"), "--between", "10", "20", "--workers", "2"]
+        assert (
+            refused(lambda path=path: tracks.load(path), ArgumentError)
+            == f"{path}: expected a trace that --out has written, found something else"
+        )
+    command = [
+        sys.executable,
+        "-m",
+        "dash_attn.trace",
+        str(TMP / "both.json"),
+        "--svg",
+        str(TMP / "tracks.svg"),
+        "--between",
+        "10",
+        "20",
+        "--workers",
+        "2",
+    ]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and (TMP / "tracks.svg").read_text(encoding="utf-8") == text.replace("a &lt;stretch&gt;", "both"), done
+    assert done.returncode == 0 and (TMP / "tracks.svg").read_text(
+        encoding="utf-8"
+    ) == text.replace("a &lt;stretch&gt;", "both"), done
 
 
 def commands() -> None:
-    for name, arguments, message in (("trace", ("region", "manifest", "--heat=h.svg"), "--heat: expected --order beside it"),
-                                     ("trace", ("region", "manifest", "--columns=9"), "--columns: expected --heat beside it, found none"),
-                                     ("trace", ("region", "manifest", "--between", "1", "2"), "--between: expected --svg beside it, found none"),
-                                     ("trace", ("region", "manifest", "--roles=reduce"), "--roles: expected --svg beside it, found none"),
-                                     ("trace", ("region", "manifest", "--workers=-1"), "--workers: expected a number of workers, or 0 for all, found -1"),
-                                     ("trace", ("t.json",), "t.json: expected the kernel's manifest behind it, found none; what --out has written is drawn by --svg"),
-                                     ("trace", ("t.json", "--svg=t.svg", "--out=o"), "t.json: expected the kernel's manifest behind it, found --out alone"),
-                                     ("tune", ("costs", "--from-trace", "a", "b", "c", "--from=d"), "--from-trace: expected no --from beside it"),
-                                     ("tune", ("costs", "--from-trace", "a", "b", "c", "--plain=1", "--plain=2"), "--plain: expected one for each --from-trace, 1, found 2"),
-                                     ("tune", (TMP / "costs", "--from-trace", "a", "b", "c"), "No such file or directory: 'a'")):
-        done = subprocess.run([sys.executable, "-m", f"dash_attn.{name}", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    for name, arguments, message in (
+        ("trace", ("region", "manifest", "--heat=h.svg"), "--heat: expected --order beside it"),
+        (
+            "trace",
+            ("region", "manifest", "--columns=9"),
+            "--columns: expected --heat beside it, found none",
+        ),
+        (
+            "trace",
+            ("region", "manifest", "--between", "1", "2"),
+            "--between: expected --svg beside it, found none",
+        ),
+        (
+            "trace",
+            ("region", "manifest", "--roles=reduce"),
+            "--roles: expected --svg beside it, found none",
+        ),
+        (
+            "trace",
+            ("region", "manifest", "--workers=-1"),
+            "--workers: expected a number of workers, or 0 for all, found -1",
+        ),
+        (
+            "trace",
+            ("t.json",),
+            (
+                "t.json: expected the kernel's manifest behind it, found none; what --out has"
+                " written is drawn by --svg"
+            ),
+        ),
+        (
+            "trace",
+            ("t.json", "--svg=t.svg", "--out=o"),
+            "t.json: expected the kernel's manifest behind it, found --out alone",
+        ),
+        (
+            "tune",
+            ("costs", "--from-trace", "a", "b", "c", "--from=d"),
+            "--from-trace: expected no --from beside it",
+        ),
+        (
+            "tune",
+            ("costs", "--from-trace", "a", "b", "c", "--plain=1", "--plain=2"),
+            "--plain: expected one for each --from-trace, 1, found 2",
+        ),
+        ("tune", (TMP / "costs", "--from-trace", "a", "b", "c"), "No such file or directory: 'a'"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", f"dash_attn.{name}", *map(str, arguments)],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 2 and message in done.stderr, (name, done)
     assert not (TMP / "costs").exists()
 
@@ -283,9 +605,18 @@ for mask, kind in (("causal", "symmetric-shift"), ("full", "descending")):
     heat_maps(order, predicted)
     tracks_over_time(order, predicted)
 small_pictures()
-assert "expected one trace of a causal mask for head dim 128, found 0" in refused(lambda: trace_prices.whole(found[1:]), ArgumentError)
+assert "expected one trace of a causal mask for head dim 128, found 0" in refused(
+    lambda: trace_prices.whole(found[1:]), ArgumentError
+)
 (TMP / "costs.json").write_text(file_text("made up", trace_prices.whole(found)), encoding="utf-8")
-row = {"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": "causal", "variant": "symmetric-shift"}
+row = {
+    "rows": 1000,
+    "batch": 1,
+    "heads": 2,
+    "head_dim": 128,
+    "mask": "causal",
+    "variant": "symmetric-shift",
+}
 ((_, as_given),) = predict([row], WORKERS, TMP / "costs.json")
 assert abs(as_given["compute"] - found[0].price["compute"]) < 1e-3, as_given
 other_orders()

@@ -30,20 +30,36 @@ def rows(header: str) -> tuple[list[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--print", action="store_true", help="the page's list, as the header says it")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="the page's list, as the header says it"
+    )
     parser.add_argument("--page", type=Path, default=PAGE)
     arguments = parser.parse_args()
     expected, wrong = rows(HEADER.read_text(encoding="utf-8"))
     if arguments.print:
         print("\n".join(expected))
         return 0
-    present = [line for line in arguments.page.read_text(encoding="utf-8").splitlines() if line.startswith("- **`")]
+    present = [
+        line
+        for line in arguments.page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("- **`")
+    ]
     wrong += [f"expected in {arguments.page.name}: {row}" for row in expected if row not in present]
-    wrong += [f"{arguments.page.name} has what {HEADER.name} has not: {row}" for row in present if row not in expected]
+    wrong += [
+        f"{arguments.page.name} has what {HEADER.name} has not: {row}"
+        for row in present
+        if row not in expected
+    ]
     for path in sorted((ROOT / "lib").rglob("*.cpp")):
-        if path.stem != HEADER.stem and re.search(r"InlineAsmOp|InlinePtxOp", path.read_text(encoding="utf-8")):
-            wrong.append(f"{path.relative_to(ROOT)} has assembly of its own; add a function to {HEADER.name}")
+        if path.stem != HEADER.stem and re.search(
+            r"InlineAsmOp|InlinePtxOp", path.read_text(encoding="utf-8")
+        ):
+            wrong.append(
+                f"{path.relative_to(ROOT)} has assembly of its own; add a function to {HEADER.name}"
+            )
     print("\n".join(wrong) if wrong else f"{len(expected)} spellings, each with its reason")
     return 1 if wrong else 0
 

@@ -13,9 +13,13 @@ from collections import defaultdict
 import house
 
 # What a brace may belong to. Literals and comments have no braces that count.
-SKIPPED = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
-BRACES = re.compile(r"namespace(?P<namespace>\s+[\w:]+)?\s*\{|"
-                    r"\b(?:struct|class|union|enum(?:\s+class)?)\s+(?P<type>\w+)(?:\s+final)?(?:\s*:[^;{()]*)?\s*\{|[{}]")
+SKIPPED = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL
+)
+BRACES = re.compile(
+    r"namespace(?P<namespace>\s+[\w:]+)?\s*\{|"
+    r"\b(?:struct|class|union|enum(?:\s+class)?)\s+(?P<type>\w+)(?:\s+final)?(?:\s*:[^;{()]*)?\s*\{|[{}]"
+)
 
 
 def definitions(text):
@@ -43,8 +47,12 @@ def main():
             places[name].append((path, line))
     for name, (first, *others) in places.items():
         for path, line in others:
-            findings.add(path, line, f"expected one definition of '{name}', found another in {first[0]}:{first[1]}; "
-                         "rename one, or put it into an anonymous namespace")
+            findings.add(
+                path,
+                line,
+                f"expected one definition of '{name}', found another in {first[0]}:{first[1]}; "
+                "rename one, or put it into an anonymous namespace",
+            )
     findings.finish()
 
 

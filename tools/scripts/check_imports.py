@@ -52,8 +52,15 @@ def names_in(node, package):
         if isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), package)
             return [(f"{base}.{alias.name}", base) for alias in node.names]
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if (
+            isinstance(node, ast.Call)
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            called = (
+                node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            )
             return [(resolve_name(node.args[0].value, package), "")] if called in BY_NAME else []
     except ImportError:  # it leads out of the package, which Python refuses wherever it is run
         pass
@@ -63,10 +70,14 @@ def names_in(node, package):
 def imports_of(package, tree, modules):
     """The modules that a module of the package imports, each with the first line that does."""
     found = {}
-    for node in sorted((node for node in ast.walk(tree) if hasattr(node, "lineno")), key=lambda node: node.lineno):
+    for node in sorted(
+        (node for node in ast.walk(tree) if hasattr(node, "lineno")), key=lambda node: node.lineno
+    ):
         for name, base in names_in(node, package):
             target = name if name in modules else base
-            for one in sorted(modules & ({target} | with_packages(target) - with_packages(package))):
+            for one in sorted(
+                modules & ({target} | with_packages(target) - with_packages(package))
+            ):
                 found.setdefault(one, node.lineno)
     return found
 
@@ -85,22 +96,37 @@ def check_rooms(graph, paths, findings):
         for other, line in imports.items():
             if (found := room_of(other)) not in (room, "errors", *ROOMS[room]):
                 handed = " and ".join(["errors", *ROOMS[room]])
-                findings.add(paths[module], line, f"expected imports of {room} itself and of {handed}, found '{other}'; move what both need to one of these")
+                findings.add(
+                    paths[module],
+                    line,
+                    f"expected imports of {room} itself and of {handed}, found '{other}'; move what"
+                    " both need to one of these",
+                )
 
 
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("imports")
-    paths = {module_of(path): path for path in house.project_files(arguments.root, ".py") if path.parts[:2] == (str(FOLDER), PACKAGE)}
+    paths = {
+        module_of(path): path
+        for path in house.project_files(arguments.root, ".py")
+        if path.parts[:2] == (str(FOLDER), PACKAGE)
+    }
     graph = {}
     for module, path in paths.items():
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        graph[module] = imports_of(package, ast.parse(house.read(arguments.root / path), str(path)), paths.keys())
+        graph[module] = imports_of(
+            package, ast.parse(house.read(arguments.root / path), str(path)), paths.keys()
+        )
     check_rooms(graph, paths, findings)
     while circle := house.circle_in(graph):
         one, other = circle[0], circle[1 % len(circle)]
-        findings.add(paths[one], graph[one].pop(other), f"expected imports that go one way, found the circle {' -> '.join([*circle, one])}; "
-                     "move what they share to a module that imports none of them")
+        findings.add(
+            paths[one],
+            graph[one].pop(other),
+            f"expected imports that go one way, found the circle {' -> '.join([*circle, one])}; "
+            "move what they share to a module that imports none of them",
+        )
     findings.finish()
 
 

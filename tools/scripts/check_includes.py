@@ -24,7 +24,11 @@ def stage_of(path):
     parts = path.parts
     if parts[:2] == ("include", "dash") and len(parts) > 3:
         return parts[2]
-    return parts[1] if len(parts) > 2 and (parts[0] in ("lib", "tools") or parts[:2] == ("include", "dash-c")) else None
+    return (
+        parts[1]
+        if len(parts) > 2 and (parts[0] in ("lib", "tools") or parts[:2] == ("include", "dash-c"))
+        else None
+    )
 
 
 def module_of(path):
@@ -38,7 +42,10 @@ def included(root, path):
     folders = [path.parent, Path("lib") / stage_of(path), Path("include")]
     for number, line in enumerate(house.read(root / path).splitlines(), 1):
         if match := INCLUDE.match(line):
-            header = next((folder / match[1] for folder in folders if (root / folder / match[1]).is_file()), None)
+            header = next(
+                (folder / match[1] for folder in folders if (root / folder / match[1]).is_file()),
+                None,
+            )
             if header and stage_of(header):
                 found.setdefault(header, number)
     return found
@@ -58,7 +65,12 @@ def check_names(paths, findings):
             continue
         one = next((other for other in first.get(path.stem, ()) if not are_one(path, other)), None)
         if one:
-            findings.add(path, 1, f"expected a base name of its own, found that of {one}; rename one of them by what it is")
+            findings.add(
+                path,
+                1,
+                f"expected a base name of its own, found that of {one}; rename one of them by what"
+                " it is",
+            )
         first.setdefault(path.stem, []).append(path)
 
 
@@ -74,8 +86,11 @@ def main():
                 module.setdefault(module_of(header), (path, line))
     while circle := house.circle_in(graph):
         one, other = circle[0], circle[1]
-        findings.add(*graph[one].pop(other), f"expected includes that go one way, found the circle {' -> '.join([*circle, one])}; "
-                     "move what they share to a module that includes none of them")
+        findings.add(
+            *graph[one].pop(other),
+            f"expected includes that go one way, found the circle {' -> '.join([*circle, one])}; "
+            "move what they share to a module that includes none of them",
+        )
     check_names(paths, findings)
     findings.finish()
 

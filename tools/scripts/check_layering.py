@@ -36,8 +36,21 @@ PLACES = {folder: number for number, folder in enumerate(HANDED)}
 FOLDERS = [BELOW, *HANDED, *sorted(ABOVE), *sorted(APART), *BESIDE]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
 MLIR = re.compile(r'^\s*#\s*include\s+"mlir/')
-TOP_LEVEL = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
-             "lib", "include", "tools", "dialects", "test", "python"}
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "LICENSE",
+    "README.md",
+    "pyproject.toml",
+    "lib",
+    "include",
+    "tools",
+    "dialects",
+    "test",
+    "python",
+}
 
 
 def stage_of(path):
@@ -55,15 +68,27 @@ def refusal(stage, other, header):
     if other not in FOLDERS:
         return f"expected one of the stages {', '.join(FOLDERS)}, found '{other}'"
     if other in BESIDE and stage not in (other, "CAPI"):
-        return f"{other} is for the C API and tools, found it in {stage}; what it plans follows from kernels, not the other way round"
+        return (
+            f"{other} is for the C API and tools, found it in {stage}; what it plans follows from"
+            " kernels, not the other way round"
+        )
     if stage in BESIDE and other not in (stage, BELOW):
         of, headers = BESIDE[stage]
-        return None if other == of and header in headers else (
-            f"{stage} asks {of} for {' and '.join(headers)}, found '{other}/{header}'; move what it needs to {BELOW}")
+        return (
+            None
+            if other == of and header in headers
+            else (
+                f"{stage} asks {of} for {' and '.join(headers)}, found '{other}/{header}'; move"
+                f" what it needs to {BELOW}"
+            )
+        )
     if stage in ABOVE or other in (stage, BELOW):
         return None
     if stage in APART:
-        return f"{stage} includes itself and {BELOW}, found '{other}'; it knows kernels by their manifests only"
+        return (
+            f"{stage} includes itself and {BELOW}, found '{other}'; it knows kernels by their"
+            " manifests only"
+        )
     if other in APART:
         return f"{other} is for the C API, found it in {stage}; the compiler launches nothing"
     if stage == BELOW:
@@ -71,14 +96,23 @@ def refusal(stage, other, header):
     if other == "IR":
         return None
     if other in WAYS_OUT:
-        return f"{other} is a way out, which only Driver includes; move what both need to {BELOW} or IR"
+        return (
+            f"{other} is a way out, which only Driver includes; move what both need to {BELOW}"
+            " or IR"
+        )
     if other in ABOVE or PLACES[other] > PLACES[stage]:
-        return f"{stage} comes before {other} and must not include it; move what both need to {BELOW} or IR"
+        return (
+            f"{stage} comes before {other} and must not include it; move what both need to {BELOW}"
+            " or IR"
+        )
     if other not in HANDED[stage]:
         allowed = " and ".join(["IR", *HANDED[stage]])
         return f"{stage} may include {allowed}, found '{other}'; let one of them hand it over"
     if header.startswith("Passes."):
-        return f"only Driver puts passes in order; {stage} may include other headers of {other}, found '{header}'"
+        return (
+            f"only Driver puts passes in order; {stage} may include other headers of {other}, found"
+            f" '{header}'"
+        )
     return None
 
 
@@ -88,8 +122,12 @@ def main():
     for path in house.project_files(arguments.root):
         top = path.parts[0]
         if top not in TOP_LEVEL and not top.startswith("."):
-            findings.add(path, 1, f"expected the top level to hold {', '.join(sorted(TOP_LEVEL))}, found '{top}'; "
-                         "move it below one of these")
+            findings.add(
+                path,
+                1,
+                f"expected the top level to hold {', '.join(sorted(TOP_LEVEL))}, found '{top}'; "
+                "move it below one of these",
+            )
     for path in house.project_files(arguments.root, ".cpp", ".h", ".td"):
         stage = stage_of(path)
         if stage is None:

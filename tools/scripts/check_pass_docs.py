@@ -20,8 +20,10 @@ def missing_of(one):
         yield "expected a description, found none; add `let description`"
         return
     if not EXAMPLE.search(one.description):
-        yield ("expected an example in the description, found none; add one from a test: "
-               "`(* example filepath=test/... *)`")
+        yield (
+            "expected an example in the description, found none; add one from a test: "
+            "`(* example filepath=test/... *)`"
+        )
     if one.kind == "op":
         for heading in OP_HEADINGS:
             if f"**{heading}**" not in one.description:
@@ -42,10 +44,17 @@ def main():
         for message in missing_of(one):
             findings.add(one.path, one.line, f"{one.kind} '{one.name}': {message}")
         if one.kind == "pass":
-            for what, value, seen in (("flag", one.name, flags), ("summary", one.summary, summaries)):
+            for what, value, seen in (
+                ("flag", one.name, flags),
+                ("summary", one.summary, summaries),
+            ):
                 if value and value in seen:
-                    findings.add(one.path, one.line, f"pass '{one.record}': expected a {what} of its own, found that "
-                                 f"of '{seen[value]}': {value}")
+                    findings.add(
+                        one.path,
+                        one.line,
+                        f"pass '{one.record}': expected a {what} of its own, found that "
+                        f"of '{seen[value]}': {value}",
+                    )
                 seen.setdefault(value, one.record)
     findings.finish()
 

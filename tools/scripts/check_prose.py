@@ -190,8 +190,10 @@ def findings_of(path, source):
             yield (
                 "cell",
                 text.line_of(0),
-                f"expected at most {MOST_OF_CELL} characters in a table's cell, found {seen}; "
-                "write a section",
+                (
+                    f"expected at most {MOST_OF_CELL} characters in a table's cell, found {seen}; "
+                    "write a section"
+                ),
             )
     if is_page:
         return

@@ -62,8 +62,11 @@ def read_entries(text):
 def loops_with_products(code):
     """The instructions of each innermost backward branch's range that holds a HGMMA."""
     instructions = [(int(at, 16), text) for at, text in INSTRUCTION.findall(code)]
-    ranges = [(int(match[1], 16), at) for at, text in instructions
-              if (match := BRANCH.search(text)) and int(match[1], 16) < at]
+    ranges = [
+        (int(match[1], 16), at)
+        for at, text in instructions
+        if (match := BRANCH.search(text)) and int(match[1], 16) < at
+    ]
     for first, last in ranges:
         if any(first <= a and b <= last and (a, b) != (first, last) for a, b in ranges):
             continue
@@ -74,7 +77,9 @@ def loops_with_products(code):
 
 def local_accesses(cuobjdump, cubin):
     """A finding for each loop of products that uses local memory."""
-    text = subprocess.run([cuobjdump, "-sass", str(cubin)], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [cuobjdump, "-sass", str(cubin)], capture_output=True, text=True, check=True
+    ).stdout
     for part in text.split("Function : ")[1:]:
         name = part.split()[0]
         for first, body in loops_with_products(part):
@@ -97,12 +102,24 @@ def find(tool, given):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ptx", type=Path)
-    parser.add_argument("--ptxas", help="the assembler; that of DASH_PTXAS, or the first on PATH, by default")
-    parser.add_argument("--cuobjdump", help="reads machine code; the one on PATH, if any, by default")
-    parser.add_argument("--allow-spills", type=allowance, action="append", default=[], metavar="ENTRY=BYTES:REASON",
-                        help="bytes of stack, of stores and of loads that an entry may have, and why")
+    parser.add_argument(
+        "--ptxas", help="the assembler; that of DASH_PTXAS, or the first on PATH, by default"
+    )
+    parser.add_argument(
+        "--cuobjdump", help="reads machine code; the one on PATH, if any, by default"
+    )
+    parser.add_argument(
+        "--allow-spills",
+        type=allowance,
+        action="append",
+        default=[],
+        metavar="ENTRY=BYTES:REASON",
+        help="bytes of stack, of stores and of loads that an entry may have, and why",
+    )
     arguments = parser.parse_args()
     ptxas, cuobjdump = find("ptxas", arguments.ptxas), find("cuobjdump", arguments.cuobjdump)
     if not ptxas:
@@ -113,8 +130,20 @@ def main():
     allowed, findings = dict(arguments.allow_spills), []
     with tempfile.TemporaryDirectory() as scratch:
         cubin = Path(scratch) / "kernel.cubin"
-        done = subprocess.run([ptxas, f"-arch={target[1]}", "-v", "--warning-as-error", "-o", str(cubin),
-                               str(arguments.ptx)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                ptxas,
+                f"-arch={target[1]}",
+                "-v",
+                "--warning-as-error",
+                "-o",
+                str(cubin),
+                str(arguments.ptx),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         said = done.stdout + done.stderr
         entries = read_entries(said)
         if cuobjdump and cubin.is_file():
@@ -124,13 +153,20 @@ def main():
         print(entry.name, entry.registers, entry.shared, entry.stack, entry.stores, entry.loads)
         for what in ("stack", "stores", "loads"):
             if getattr(entry, what) > allowed.get(entry.name, 0):
-                findings.append(f"{entry.name}: expected at most {allowed.get(entry.name, 0)} bytes of {what}, "
-                                f"found {getattr(entry, what)}")
+                findings.append(
+                    f"{entry.name}: expected at most {allowed.get(entry.name, 0)} bytes of {what}, "
+                    f"found {getattr(entry, what)}"
+                )
     for name in set(allowed) - {entry.name for entry in entries}:
         findings.append(f"--allow-spills: no entry '{name}'")
-    findings += [f"{spell(ptxas)} lets products wait for each other: {line}; expected {GOOD}" for line in find_waits(said)]
+    findings += [
+        f"{spell(ptxas)} lets products wait for each other: {line}; expected {GOOD}"
+        for line in find_waits(said)
+    ]
     if done.returncode != 0:
-        findings.append(f"{spell(ptxas)} fails with status {done.returncode}, expected {GOOD}:\n{said.strip()}")
+        findings.append(
+            f"{spell(ptxas)} fails with status {done.returncode}, expected {GOOD}:\n{said.strip()}"
+        )
     elif not entries:
         findings.append("expected an entry, found none")
     print("\n".join(findings), end="\n" if findings else "")

@@ -40,21 +40,43 @@ def check_form(findings, root, path, is_fixed):
         (root / path).write_text(wanted, encoding="utf-8")
         text = wanted
     if text != wanted:
-        findings.add(path, 1, f"expected one line for each case or measurement, and numbers of six digits; {REPAIR}")
+        findings.add(
+            path,
+            1,
+            f"expected one line for each case or measurement, and numbers of six digits; {REPAIR}",
+        )
     lines = text.splitlines()
     if len(lines) > MOST_OF_RECORD:
-        findings.add(path, MOST_OF_RECORD + 1, f"expected at most {MOST_OF_RECORD} lines, found {len(lines)}; keep what is evidence")
+        findings.add(
+            path,
+            MOST_OF_RECORD + 1,
+            f"expected at most {MOST_OF_RECORD} lines, found {len(lines)}; keep what is evidence",
+        )
     for number, line in enumerate(lines, 1):
         if len(line) > COLUMNS:
-            findings.add(path, number, f"expected at most {COLUMNS} columns, found {len(line)}; shorten the text or leave fields out")
+            findings.add(
+                path,
+                number,
+                f"expected at most {COLUMNS} columns, found {len(line)}; shorten the text or leave"
+                " fields out",
+            )
     return len(lines)
 
 
 def check_names(findings, root, paths, records):
-    texts = [house.read(root / path) for path in paths if path.suffix in NAMES_RECORDS and FOLDER not in path.parents]
+    texts = [
+        house.read(root / path)
+        for path in paths
+        if path.suffix in NAMES_RECORDS and FOLDER not in path.parents
+    ]
     for path in records:
         if not any(path.name in text for text in texts):
-            findings.add(path, 1, f"expected a page, a test or a script that names it, found none; remove it, with a row in {README}")
+            findings.add(
+                path,
+                1,
+                "expected a page, a test or a script that names it, found none; remove it, with a"
+                f" row in {README}",
+            )
 
 
 def check_left(findings, root, lines):
@@ -65,11 +87,30 @@ def check_left(findings, root, lines):
             continue
         name, commit = row.groups()
         if (root / FOLDER / name).exists():
-            findings.add(README, number, f"expected a record that left, found {name} in the tree; take the row out")
+            findings.add(
+                README,
+                number,
+                f"expected a record that left, found {name} in the tree; take the row out",
+            )
         git = ["git", "-C", str(root), "cat-file", "-e"]
-        has_commit = subprocess.run([*git, f"{commit}^{{commit}}"], capture_output=True, check=False).returncode == 0
-        if has_commit and subprocess.run([*git, f"{commit}:{FOLDER / name}"], capture_output=True, check=False).returncode:
-            findings.add(README, number, f"expected {name} in the tree of {commit}, found none; name the last commit that has it")
+        has_commit = (
+            subprocess.run(
+                [*git, f"{commit}^{{commit}}"], capture_output=True, check=False
+            ).returncode
+            == 0
+        )
+        if (
+            has_commit
+            and subprocess.run(
+                [*git, f"{commit}:{FOLDER / name}"], capture_output=True, check=False
+            ).returncode
+        ):
+            findings.add(
+                README,
+                number,
+                f"expected {name} in the tree of {commit}, found none; name the last commit that"
+                " has it",
+            )
 
 
 def main():
@@ -83,7 +124,12 @@ def main():
     check_left(findings, arguments.root, page)
     total += len(page)
     if total > MOST_LINES:
-        findings.add(FOLDER, 1, f"expected at most {MOST_LINES} lines in all, found {total}; remove what a newer record replaces")
+        findings.add(
+            FOLDER,
+            1,
+            f"expected at most {MOST_LINES} lines in all, found {total}; remove what a newer record"
+            " replaces",
+        )
     findings.finish()
 
 

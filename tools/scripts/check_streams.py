@@ -13,8 +13,10 @@ import re
 import house
 
 ALLOWED = "lib/Support/WriteFile.cpp"
-FILES = re.compile(r"\b(raw_fd_ostream|raw_fd_stream|raw_socket_stream|ToolOutputFile|openOutputFile|writeToOutput|FileOutputBuffer|"
-                   r"TempFile|createTemporaryFile|ofstream)\b")
+FILES = re.compile(
+    r"\b(raw_fd_ostream|raw_fd_stream|raw_socket_stream|ToolOutputFile|openOutputFile|writeToOutput|FileOutputBuffer|"
+    r"TempFile|createTemporaryFile|ofstream)\b"
+)
 STANDARD = re.compile(r"\b(outs\(\)|std::cout)")
 
 
@@ -29,8 +31,13 @@ def main():
             code = line.partition("//")[0]
             for stream in (FILES,) if is_test else (FILES, STANDARD):
                 if found := stream.search(code):
-                    findings.add(path, number, f"expected writeFile or TemporaryFile of dash/Support/WriteFile.h, found '{found[1]}', "
-                                 "whose errors can go unseen; collect the text and hand it over")
+                    findings.add(
+                        path,
+                        number,
+                        "expected writeFile or TemporaryFile of dash/Support/WriteFile.h, found"
+                        f" '{found[1]}', whose errors can go unseen; collect the text and hand it"
+                        " over",
+                    )
     findings.finish()
 
 

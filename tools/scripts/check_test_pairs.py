@@ -28,25 +28,46 @@ def check_pass(root, one, findings):
     source = root / "lib" / one.stage / f"{name}.cpp"
     test = f"test/{one.stage}/{words}.mlir"
     if one.record != name:
-        findings.add(one.path, one.line, f"pass '{one.name}': expected its record to be named {name}, found {one.record}")
+        findings.add(
+            one.path,
+            one.line,
+            f"pass '{one.name}': expected its record to be named {name}, found {one.record}",
+        )
     if not source.is_file():
-        findings.add(one.path, one.line, f"pass '{one.name}': expected lib/{one.stage}/{name}.cpp, found no such file")
+        findings.add(
+            one.path,
+            one.line,
+            f"pass '{one.name}': expected lib/{one.stage}/{name}.cpp, found no such file",
+        )
     if not (root / test).is_file():
         findings.add(one.path, one.line, f"pass '{one.name}': expected {test}, found no such file")
     invalid = test.replace(".mlir", "-invalid.mlir")
     if source.is_file() and FAILS.search(house.read(source)) and not (root / invalid).is_file():
-        findings.add(one.path, one.line, f"pass '{one.name}': expected {invalid}, because the pass can fail; "
-                     "found no such file")
+        findings.add(
+            one.path,
+            one.line,
+            f"pass '{one.name}': expected {invalid}, because the pass can fail; found no such file",
+        )
 
 
 def check_op(one, tests, findings):
     use = re.compile(rf"\bdash\.{re.escape(one.name)}\b")
-    where = [path for path, text in tests.items() if path.parts[1] == one.stage and use.search(text)]
+    where = [
+        path for path, text in tests.items() if path.parts[1] == one.stage and use.search(text)
+    ]
     if not where:
-        findings.add(one.path, one.line, f"op '{one.name}': expected a test in test/{one.stage} that uses it, found none")
+        findings.add(
+            one.path,
+            one.line,
+            f"op '{one.name}': expected a test in test/{one.stage} that uses it, found none",
+        )
     elif one.has_verifier and not any(QUOTES.search(tests[path]) for path in where):
-        findings.add(one.path, one.line, f"op '{one.name}': expected a test with -verify-diagnostics in "
-                     f"test/{one.stage}, because it has a verifier; found none")
+        findings.add(
+            one.path,
+            one.line,
+            f"op '{one.name}': expected a test with -verify-diagnostics in "
+            f"test/{one.stage}, because it has a verifier; found none",
+        )
 
 
 def check_names(root, findings):
@@ -57,14 +78,22 @@ def check_names(root, findings):
         if path.parts[0] == "test" and not {"Inputs", "lib"} & set(path.parts):
             (tests if "RUN:" in house.read(root / path) else scripts)[path.name] = path
     for name in sorted(tests.keys() & scripts.keys()):
-        findings.add(tests[name], 1, f"expected a name of its own, found that of the script {scripts[name]}, so lit leaves the test out; rename it")
+        findings.add(
+            tests[name],
+            1,
+            f"expected a name of its own, found that of the script {scripts[name]}, so lit leaves"
+            " the test out; rename it",
+        )
 
 
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("tests")
-    tests = {path: house.read(arguments.root / path)
-             for path in house.project_files(arguments.root, ".mlir") if path.parts[0] == "test"}
+    tests = {
+        path: house.read(arguments.root / path)
+        for path in house.project_files(arguments.root, ".mlir")
+        if path.parts[0] == "test"
+    }
     for one in specification.entries(arguments.root):
         if one.kind == "pass":
             check_pass(arguments.root, one, findings)
@@ -73,8 +102,12 @@ def main():
     for path, text in tests.items():
         if path.stem.endswith("-invalid"):
             if not QUOTES.search(text):
-                findings.add(path, 1, "expected -verify-diagnostics, or `not dash-opt` into FileCheck, in a test of "
-                             "mistakes, found neither; an error that no test quotes may change unnoticed")
+                findings.add(
+                    path,
+                    1,
+                    "expected -verify-diagnostics, or `not dash-opt` into FileCheck, in a test of "
+                    "mistakes, found neither; an error that no test quotes may change unnoticed",
+                )
     check_names(arguments.root, findings)
     findings.finish()
 

@@ -17,9 +17,14 @@ def main():
             for one in schedules:
                 makespan, bound = one["makespan"], one["lowerBound"]
                 over = f"{100 * (makespan / bound - 1):8.1f}%" if bound else "        -"
-                print(f"  {one['kind']:<16} {makespan:10.1f} {bound:12.1f} {over}  {one['minWorkers']}")
+                print(
+                    f"  {one['kind']:<16} {makespan:10.1f} {bound:12.1f} {over} "
+                    f" {one['minWorkers']}"
+                )
         except (OSError, ValueError, KeyError) as error:
-            sys.exit(f"error: expected a report of dash-report-schedule in {path}, found: {error!r}")
+            sys.exit(
+                f"error: expected a report of dash-report-schedule in {path}, found: {error!r}"
+            )
 
 
 if __name__ == "__main__":

@@ -32,20 +32,31 @@ def main():
     k, v = (np.repeat(array, group, axis=0) for array in (k, v))
     scores = scale * q @ k.transpose(0, 2, 1)
     if schedule["mask"]["causal"]:
-        scores[:, ~np.tri(scores.shape[1], scores.shape[2], scores.shape[2] - scores.shape[1], dtype=bool)] = -np.inf
+        scores[
+            :,
+            ~np.tri(
+                scores.shape[1], scores.shape[2], scores.shape[2] - scores.shape[1], dtype=bool
+            ),
+        ] = -np.inf
     p = np.exp(scores - lse[:, :, None])
     ds = p * (do @ v.transpose(0, 2, 1) - (o * do).sum(-1, keepdims=True))
 
     def by_kv_head(array):
         return array.reshape(-1, group, *array.shape[1:]).sum(1)
 
-    expected = {"dq": scale * ds @ k, "dk": by_kv_head(scale * ds.transpose(0, 2, 1) @ q),
-                "dv": by_kv_head(p.transpose(0, 2, 1) @ do)}
+    expected = {
+        "dq": scale * ds @ k,
+        "dk": by_kv_head(scale * ds.transpose(0, 2, 1) @ q),
+        "dv": by_kv_head(p.transpose(0, 2, 1) @ do),
+    }
     agree = True
     for name, right in expected.items():
         error = np.linalg.norm(load(name) - right) / np.linalg.norm(right)
         agree &= bool(error <= LIMIT)
-        print(f"  {name}  relative error {error:.5f}, {'within' if error <= LIMIT else 'EXCEEDS'} bf16's {LIMIT:.5f}")
+        print(
+            f"  {name}  relative error {error:.5f}, {'within' if error <= LIMIT else 'EXCEEDS'}"
+            f" bf16's {LIMIT:.5f}"
+        )
     print("  the gradients match float64" if agree else "  the gradients do NOT match float64")
     return 0 if agree else 1
 

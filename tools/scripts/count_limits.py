@@ -82,13 +82,15 @@ class Flow:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    found = set(stack[stack.index(node):])
-                    del stack[stack.index(node):]
+                    found = set(stack[stack.index(node) :])
+                    del stack[stack.index(node) :]
                     on_stack -= found
                     if len(found) > 1 or node in self.next[node]:
                         yield found
 
-    def loops(self, nodes: set[int] | None = None, depth: int = 1) -> Iterator[tuple[int, set[int]]]:
+    def loops(
+        self, nodes: set[int] | None = None, depth: int = 1
+    ) -> Iterator[tuple[int, set[int]]]:
         """All loops, with how deep they are nested."""
         everything = set(range(len(self.code))) if nodes is None else nodes
         for found in self.cycles(everything):
@@ -96,7 +98,13 @@ class Flow:
             yield from self.loops(found - self.entries(found), depth + 1)
 
     def entries(self, loop: set[int]) -> set[int]:
-        return {way for node in range(len(self.code)) if node not in loop for way in self.next[node] if way in loop}
+        return {
+            way
+            for node in range(len(self.code))
+            if node not in loop
+            for way in self.next[node]
+            if way in loop
+        }
 
     def always(self, loop: set[int]) -> list[Instruction]:
         """What each turn of a loop runs: without it no way leads from the loop's beginning back to
@@ -114,7 +122,9 @@ class Flow:
                         unfinished.append(way)
             return False
 
-        return [self.code[node] for node in sorted(loop) if node == header or not returns_without(node)]
+        return [
+            self.code[node] for node in sorted(loop) if node == header or not returns_without(node)
+        ]
 
 
 def count(text: str, entry: str, elements: int) -> Need:
@@ -129,17 +139,35 @@ def count(text: str, entry: str, elements: int) -> Need:
             count_instruction(one, total)
     tasks = total["exponentials"] * LANES * WARPS / elements
     if not tasks or tasks != int(tasks):
-        sys.exit(f"error: expected loops of products with an exponential for each of {elements} scores, found {tasks} of that")
+        sys.exit(
+            f"error: expected loops of products with an exponential for each of {elements} scores,"
+            f" found {tasks} of that"
+        )
     # A role that loads what a step needs is in a loop within that of items; one that loads what an
     # item needs is not.
     constants = dict(re.findall(r"mov\.b32\s+(%r\d+), (\d+);", text))
-    loads = [(depth, sorted(loop)) for depth, loop, names in found if any(map(EXPECTED.fullmatch, names))]
-    loaded = sum(int(constants[one.operands[-1]]) for one in flow.always(set(max(loads)[1])) if EXPECTED.fullmatch(one.name))
+    loads = [
+        (depth, sorted(loop)) for depth, loop, names in found if any(map(EXPECTED.fullmatch, names))
+    ]
+    loaded = sum(
+        int(constants[one.operands[-1]])
+        for one in flow.always(set(max(loads)[1]))
+        if EXPECTED.fullmatch(one.name)
+    )
     # What is put is what is added: each byte of dQ is written and read once.
-    shared = {"products": total["products"] / BYTES, "loads": loaded / BYTES * tasks, "dS": total["matrices"] / BYTES,
-              "dQ": 2 * total["stores"] / BYTES, "rows and barriers": total["words"]}
-    return Need(total["operations"] / FLOPS / tasks, {name: cycles / tasks for name, cycles in shared.items()},
-                total["exponentials"] * LANES * WARPS / RESULTS / tasks, total["fences"] / len(consumers) / tasks)
+    shared = {
+        "products": total["products"] / BYTES,
+        "loads": loaded / BYTES * tasks,
+        "dS": total["matrices"] / BYTES,
+        "dQ": 2 * total["stores"] / BYTES,
+        "rows and barriers": total["words"],
+    }
+    return Need(
+        total["operations"] / FLOPS / tasks,
+        {name: cycles / tasks for name, cycles in shared.items()},
+        total["exponentials"] * LANES * WARPS / RESULTS / tasks,
+        total["fences"] / len(consumers) / tasks,
+    )
 
 
 def count_instruction(one: Instruction, total: Counter[str]) -> None:

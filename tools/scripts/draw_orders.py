@@ -27,11 +27,14 @@ PIXELS = 12  # for a microsecond
 NARROWEST = 36  # column that two numbers fit in
 # Paul Tol's light colours: told apart by everybody, and black text can be read on each.
 COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
-STYLE = "".join(f".q{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS)) + """
+STYLE = (
+    "".join(f".q{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS))
+    + """
 .wait { fill: #afb8c1 }
 text.tile { font-size: 12px; text-anchor: middle; fill: #1f2328 }
 .bound { fill: none; stroke: #cf222e; stroke-width: 2; stroke-dasharray: 6 4 }
 """
+)
 DARK = """
 .wait { fill: #656c76 }
 text.tile { fill: #1f2328 }
@@ -48,9 +51,13 @@ class Order:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kinds", nargs="*", default=["ascending", "symmetric-shift"])
-    parser.add_argument("--program", type=Path, default=ROOT / "dialects/dash/examples/bwd-causal.mlir")
+    parser.add_argument(
+        "--program", type=Path, default=ROOT / "dialects/dash/examples/bwd-causal.mlir"
+    )
     parser.add_argument("--tiles", default="q=128 kv=128")
     parser.add_argument("--sizes", default="q:1024,kv:1024")
     parser.add_argument("--workers", type=int, default=4)
@@ -65,10 +72,19 @@ def main() -> int:
 def predict(kind: str, arguments: argparse.Namespace) -> Order:
     with tempfile.TemporaryDirectory() as scratch:
         report, trace = Path(scratch, "report"), Path(scratch, "trace")
-        command = [str(arguments.bin / "dash-opt"), str(arguments.program), f"--dash-tile={arguments.tiles}",
-                   f"--dash-apply-schedule=kind={kind} workers={arguments.workers} sizes={arguments.sizes}",
-                   f"--dash-report-schedule=format=json output={report}",
-                   f"--dash-report-schedule=format=trace output={trace}", "-o", "/dev/null"]
+        command = [
+            str(arguments.bin / "dash-opt"),
+            str(arguments.program),
+            f"--dash-tile={arguments.tiles}",
+            (
+                f"--dash-apply-schedule=kind={kind} workers={arguments.workers}"
+                f" sizes={arguments.sizes}"
+            ),
+            f"--dash-report-schedule=format=json output={report}",
+            f"--dash-report-schedule=format=trace output={trace}",
+            "-o",
+            "/dev/null",
+        ]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
             sys.exit(result.stderr.strip())
@@ -83,10 +99,18 @@ def draw(orders: list[Order]) -> str:
     width = (WIDTH - LEFT - GAP * len(orders)) / len(orders)
     most = int(width / NARROWEST)
     if orders[0].report["workers"] > most:
-        sys.exit(f"error: expected at most {most} workers where {len(orders)} kinds are side by side, "
-                 f"found {orders[0].report['workers']}; draw fewer")
+        sys.exit(
+            f"error: expected at most {most} workers where {len(orders)} kinds are side by side, "
+            f"found {orders[0].report['workers']}; draw fewer"
+        )
     kinds = " beside ".join(order.report["kind"] for order in orders)
-    picture = Picture(WIDTH, int(bottom + LEGEND), f"{kinds}: which worker works on which q tile, and when", STYLE, DARK)
+    picture = Picture(
+        WIDTH,
+        int(bottom + LEGEND),
+        f"{kinds}: which worker works on which q tile, and when",
+        STYLE,
+        DARK,
+    )
     picture.text(8, TOP - 10, "time, µs", "mute")
     for time in range(0, int(longest) + 1, 5):
         y = TOP + time * PIXELS
@@ -113,7 +137,11 @@ def draw_order(picture: Picture, order: Order, left: float, width: float) -> Non
         picture.text(left + (worker + 0.5) * column - 7, TOP - 10, head, "mute middle")
     for one in order.slices:
         worker, which = divmod(one["tid"], 2)
-        x, y, height = left + worker * column + which * lane, TOP + one["ts"] * PIXELS, one["dur"] * PIXELS
+        x, y, height = (
+            left + worker * column + which * lane,
+            TOP + one["ts"] * PIXELS,
+            one["dur"] * PIXELS,
+        )
         if one["cat"] == "wait":
             picture.rect(x + lane / 2 - 2, y, 4, height, "wait")
             continue
@@ -126,8 +154,12 @@ def draw_legend(picture: Picture, order: Order, y: float) -> None:
     cost = order.report["cost"]
     picture.rect(LEFT, y - 12, 30, 16, "q0")
     picture.text(LEFT + 15, y, "q", "tile")
-    picture.text(LEFT + 40, y, f"work on q tile q: left the worker computes ({number(cost['c'])} µs), "
-                               f"right it adds to the tile's dQ ({number(cost['r'])} µs)")
+    picture.text(
+        LEFT + 40,
+        y,
+        f"work on q tile q: left the worker computes ({number(cost['c'])} µs), "
+        f"right it adds to the tile's dQ ({number(cost['r'])} µs)",
+    )
     y += 26
     picture.rect(LEFT + 13, y - 12, 4, 16, "wait")
     picture.text(LEFT + 40, y, "waits: for its turn to add, or for a free buffer")

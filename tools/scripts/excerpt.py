@@ -30,8 +30,11 @@ def op_at(lines, first):
     regions."""
     depth = indent_of(lines[first])
     end = first + 1
-    while end < len(lines) and (indent_of(lines[end]) > depth or
-                                indent_of(lines[end]) == depth and lines[end].lstrip().startswith("}")):
+    while end < len(lines) and (
+        indent_of(lines[end]) > depth
+        or indent_of(lines[end]) == depth
+        and lines[end].lstrip().startswith("}")
+    ):
         end += 1
     return lines[first:end]
 
@@ -40,8 +43,10 @@ def narrow(lines, pattern):
     if ".." in pattern:
         begin, end = pattern.split("..")
         first = find(lines, begin)
-        return lines[first:find(lines, end, first) + 1]
-    return op_at(lines, find(lines, pattern, 1 if len(lines) > 1 and re.search(pattern, lines[0]) else 0))
+        return lines[first : find(lines, end, first) + 1]
+    return op_at(
+        lines, find(lines, pattern, 1 if len(lines) > 1 and re.search(pattern, lines[0]) else 0)
+    )
 
 
 def without_types(line):
@@ -58,8 +63,12 @@ def with_types_below(line):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("patterns", nargs="*", help="regular expressions, each within what the one before has found")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "patterns", nargs="*", help="regular expressions, each within what the one before has found"
+    )
     parser.add_argument("--grep", help="keep only lines with this")
     parser.add_argument("--drop", help="leave out lines with this")
     parser.add_argument("--types", action="store_true", help="keep types, below their line")

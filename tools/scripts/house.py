@@ -20,7 +20,9 @@ def parse_arguments(description, **more):
     """Reads --root and, for each keyword, one more positional or flag given as keyword arguments of
     argparse."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--root", type=Path, default=ROOT, help="the tree to check; this project by default")
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="the tree to check; this project by default"
+    )
     for name, options in more.items():
         parser.add_argument(name if options.pop("positional", False) else f"--{name}", **options)
     return parser.parse_args()

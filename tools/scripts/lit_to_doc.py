@@ -30,12 +30,18 @@ from pathlib import Path
 
 import house
 
-BEGIN = re.compile(r"^(?P<indent>[ \t]*)(?P<open><!--|\(\*) example (?P<fields>[^>*\n]*?)[ \t]*(?:-->|\*\))[ \t]*\n", re.M)
+BEGIN = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<open><!--|\(\*) example (?P<fields>[^>*\n]*?)[ \t]*(?:-->|\*\))["
+    r" \t]*\n",
+    re.M,
+)
 END = "<!-- end example -->"
 RUN = re.compile(r"^\s*(?://|#|;)\s*RUN:\s*(.*)$")
 # Lines of a test that speak to lit and FileCheck, not to a reader.
-SCAFFOLD = re.compile(r"^\s*(?://|#)\s*(?:RUN|REQUIRES|UNSUPPORTED|XFAIL|[A-Z][A-Z0-9_-]*(?:-(?:NEXT|SAME|NOT|DAG|LABEL|"
-                      r"EMPTY|COUNT-\d+))?):")
+SCAFFOLD = re.compile(
+    r"^\s*(?://|#)\s*(?:RUN|REQUIRES|UNSUPPORTED|XFAIL|[A-Z][A-Z0-9_-]*(?:-(?:NEXT|SAME|NOT|DAG|LABEL|"
+    r"EMPTY|COUNT-\d+))?):"
+)
 PARTS = ["command", "input", "output"]
 
 
@@ -59,7 +65,9 @@ def parse_fields(text):
         raise Failure(f"expected filepath=, and optionally run= and show=, found '{text}'")
     show = fields.get("show", ",".join(PARTS)).split(",")
     if set(show) - set(PARTS):
-        raise Failure(f"expected show= to list some of {', '.join(PARTS)}, found '{fields['show']}'")
+        raise Failure(
+            f"expected show= to list some of {', '.join(PARTS)}, found '{fields['show']}'"
+        )
     if not fields.get("run", "1").isdigit() or fields.get("run") == "0":
         raise Failure(f"expected run= to be the number of a RUN line, found '{fields['run']}'")
     return Example(Path(fields["filepath"]), int(fields.get("run", "1")), show)
@@ -88,8 +96,12 @@ def command_of(example, text):
     """The command of the RUN line up to where a checker takes over."""
     lines = run_lines(text)
     if len(lines) < example.run:
-        raise Failure(f"expected at least {example.run} RUN line(s) in {example.path}, found {len(lines)}")
-    return re.split(r"\|\s*(?:FileCheck|not|count|diff|cmp)\b", lines[example.run - 1])[0].rstrip(" \\\n")
+        raise Failure(
+            f"expected at least {example.run} RUN line(s) in {example.path}, found {len(lines)}"
+        )
+    return re.split(r"\|\s*(?:FileCheck|not|count|diff|cmp)\b", lines[example.run - 1])[0].rstrip(
+        " \\\n"
+    )
 
 
 def reader_input(text):
@@ -100,18 +112,34 @@ def reader_input(text):
 
 def output_of(root, bin_dir, command, path):
     examples = root / "dialects" / "dash" / "examples"
-    for name, value in (("%dash_examples", examples), ("%dash_src", root), ("%python", sys.executable), ("%s", root / path)):
+    for name, value in (
+        ("%dash_examples", examples),
+        ("%dash_src", root),
+        ("%python", sys.executable),
+        ("%s", root / path),
+    ):
         command = command.replace(name, str(value))
     left = re.search(r"%\{?[A-Za-z_]\w*", command)
     if left:
-        raise Failure(f"expected a RUN line of %s, %python, %dash_src and %dash_examples only, found '{left[0]}' in {path}")
+        raise Failure(
+            "expected a RUN line of %s, %python, %dash_src and %dash_examples only, found"
+            f" '{left[0]}' in {path}"
+        )
     search = os.pathsep.join([str(bin_dir), str(house.LLVM_BIN), os.environ["PATH"]])
     with tempfile.TemporaryDirectory() as scratch:  # for what -o FILE leaves
-        result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=scratch,
-                                env={**os.environ, "PATH": search}, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=scratch,
+            env={**os.environ, "PATH": search},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if result.returncode:
-        raise Failure(f"expected the command of {path} to succeed, found status {result.returncode}:\n"
-                      f"  {command}\n{result.stderr.strip()}")
+        raise Failure(
+            f"expected the command of {path} to succeed, found status {result.returncode}:\n"
+            f"  {command}\n{result.stderr.strip()}"
+        )
     return (result.stdout or result.stderr).strip("\n")
 
 
@@ -121,11 +149,17 @@ def render(root, bin_dir, example):
         raise Failure(f"expected a test at {example.path}, found no such file")
     text = house.read(source)
     command = command_of(example, text)
-    shown = command.replace("%dash_examples/", "dialects/dash/examples/").replace("%s", str(example.path)).replace("%python", "python3")
+    shown = (
+        command.replace("%dash_examples/", "dialects/dash/examples/")
+        .replace("%s", str(example.path))
+        .replace("%python", "python3")
+    )
     language = {".mlir": "mlir", ".py": "python"}.get(source.suffix, "")
-    blocks = {"command": lambda: ("Command", "sh", shown.replace("%dash_src/", "")),
-              "input": lambda: ("Input", language, reader_input(text)),
-              "output": lambda: ("Output", "", output_of(root, bin_dir, command, example.path))}
+    blocks = {
+        "command": lambda: ("Command", "sh", shown.replace("%dash_src/", "")),
+        "input": lambda: ("Input", language, reader_input(text)),
+        "output": lambda: ("Output", "", output_of(root, bin_dir, command, example.path)),
+    }
     lines = []
     for part in example.show:
         title, tag, body = blocks[part]()
@@ -148,7 +182,7 @@ def expand(root, bin_dir, page, keep_end):
         except Failure as failure:
             raise Failure(f"{page}:{number}: {failure}") from None
         kept = match["open"] == "<!--"
-        result.append(text[done:match.end() if kept else match.start()])
+        result.append(text[done : match.end() if kept else match.start()])
         done = match.end()
         if not kept:
             result.append("".join(f"{match['indent']}{line}".rstrip() + "\n" for line in lines))
@@ -160,33 +194,51 @@ def expand(root, bin_dir, page, keep_end):
             done = end + len(END)
             block += match["indent"] + END
         elif keep_end:
-            raise Failure(f"{page}:{number}: expected {END} after the example, found none; add it below the marker")
+            raise Failure(
+                f"{page}:{number}: expected {END} after the example, found none; add it below the"
+                " marker"
+            )
         result.append(block)
     return "".join(result) + text[done:]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", type=Path, nargs="*", help="all pages of the project that have a marker by default")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "pages", type=Path, nargs="*", help="all pages of the project that have a marker by default"
+    )
     parser.add_argument("--root", type=Path, default=house.ROOT, help="what filepath= starts from")
-    parser.add_argument("--bin", type=Path, default=house.ROOT / "build" / "bin", help="where dash-opt is")
+    parser.add_argument(
+        "--bin", type=Path, default=house.ROOT / "build" / "bin", help="where dash-opt is"
+    )
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--output", type=Path, help="write the page there; standard output without it")
+    mode.add_argument(
+        "--output", type=Path, help="write the page there; standard output without it"
+    )
     mode.add_argument("--write", action="store_true", help="refresh the pages in place")
     mode.add_argument("--check", action="store_true", help="refuse pages that are out of date")
     arguments = parser.parse_args()
-    pages = arguments.pages or [arguments.root / page for page in house.project_files(arguments.root, ".md")
-                                if BEGIN.search(house.read(arguments.root / page))]
+    pages = arguments.pages or [
+        arguments.root / page
+        for page in house.project_files(arguments.root, ".md")
+        if BEGIN.search(house.read(arguments.root / page))
+    ]
     stale = 0
     for page in pages:
         try:
-            text = expand(arguments.root, arguments.bin.resolve(), page, arguments.write or arguments.check)
+            text = expand(
+                arguments.root, arguments.bin.resolve(), page, arguments.write or arguments.check
+            )
         except (Failure, OSError) as failure:
             sys.exit(f"error: {failure}")
         if arguments.check:
             if text != house.read(page):
-                print(f"{page}:1: expected its examples to be what the tests print, found others; "
-                      f"run: tools/scripts/lit_to_doc.py --write {page}")
+                print(
+                    f"{page}:1: expected its examples to be what the tests print, found others; "
+                    f"run: tools/scripts/lit_to_doc.py --write {page}"
+                )
                 stale += 1
         elif arguments.write:
             page.write_text(text, encoding="utf-8")

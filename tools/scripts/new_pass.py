@@ -13,7 +13,7 @@ from pathlib import Path
 
 import house
 
-ENTRY = '''
+ENTRY = """
 def {name} : Pass<"dash-{words}"> {{
   let summary = "FIXME: what {name} does, as a sentence";
   let description = [{{
@@ -24,9 +24,9 @@ def {name} : Pass<"dash-{words}"> {{
     (* example filepath=test/{stage}/{words}.mlir *)
   }}];
 }}
-'''
+"""
 
-SOURCE = '''//===- {name}.cpp - FIXME: what it does {dashes}===//
+SOURCE = """//===- {name}.cpp - FIXME: what it does {dashes}===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // FIXME: what and why, in three to eight lines.
@@ -54,24 +54,24 @@ struct {name} : dash::impl::{name}Base<{name}> {{
 }};
 
 }} // namespace
-'''
+"""
 
-TEST = '''// FIXME: what this shows, in a line.
+TEST = """// FIXME: what this shows, in a line.
 // RUN: dash-opt %s --dash-{words} | FileCheck %s
 
 // CHECK-LABEL: func.func @keeps_other_functions
 func.func @keeps_other_functions() {{
   return
 }}
-'''
+"""
 
-INVALID = '''// RUN: dash-opt %s --dash-{words} -verify-diagnostics -split-input-file
+INVALID = """// RUN: dash-opt %s --dash-{words} -verify-diagnostics -split-input-file
 
 // FIXME: which rule this breaks.
 // expected-error @below {{{{FIXME: expected ..., got ...}}}}
 module @breaks_the_rule attributes {{dash.fixme}} {{
 }}
-'''
+"""
 
 
 def refuse(message):
@@ -87,22 +87,30 @@ def edit(path, change):
 def add_entry(text, entry):
     """Puts a .td entry last, in front of the header guard's end if there is one."""
     end = text.rfind("#endif")
-    return text.rstrip() + "\n" + entry if end < 0 else text[:end].rstrip() + "\n" + entry + "\n" + text[end:]
+    return (
+        text.rstrip() + "\n" + entry
+        if end < 0
+        else text[:end].rstrip() + "\n" + entry + "\n" + text[end:]
+    )
 
 
 def add_source(text, name, stage):
     """Puts Name.cpp into the list of add_dash_library, in alphabetical order."""
     match = re.search(rf"(add_dash_library\(MLIRDash{stage}\n)((?:  \S+\.cpp\n?)*)", text)
     if not match:
-        refuse(f"expected add_dash_library(MLIRDash{stage} ... in lib/{stage}/CMakeLists.txt, found none; add the line "
-               f"{name}.cpp by hand")
+        refuse(
+            f"expected add_dash_library(MLIRDash{stage} ... in lib/{stage}/CMakeLists.txt, found"
+            f" none; add the line {name}.cpp by hand"
+        )
     lines = sorted([*match[2].splitlines(), f"  {name}.cpp"])
-    tail = text[match.end():]
-    return text[:match.end(1)] + "\n".join(lines) + ("" if tail.startswith(")") else "\n") + tail
+    tail = text[match.end() :]
+    return text[: match.end(1)] + "\n".join(lines) + ("" if tail.startswith(")") else "\n") + tail
 
 
 def main():
-    arguments = house.parse_arguments(__doc__, stage={"positional": True}, name={"positional": True})
+    arguments = house.parse_arguments(
+        __doc__, stage={"positional": True}, name={"positional": True}
+    )
     root, stage, name = arguments.root, arguments.stage, arguments.name
     if not re.fullmatch(r"(?:[A-Z][a-z0-9]+)+", name):
         refuse(f"expected a verb, or a verb and an object, such as PrintOrder, found '{name}'")
@@ -111,12 +119,22 @@ def main():
     library = root / "lib" / stage / "CMakeLists.txt"
     for path in (specification, library):
         if not path.is_file():
-            refuse(f"expected {path.relative_to(root)}, found no such file; is '{stage}' a stage that has passes?")
-    values = {"name": name, "stage": stage, "words": words, "upper": name.upper(),
-              "dashes": "-" * max(2, 40 - len(name))}
-    files = {root / "lib" / stage / f"{name}.cpp": SOURCE,
-             root / "test" / stage / f"{words}.mlir": TEST,
-             root / "test" / stage / f"{words}-invalid.mlir": INVALID}
+            refuse(
+                f"expected {path.relative_to(root)}, found no such file; is '{stage}' a stage that"
+                " has passes?"
+            )
+    values = {
+        "name": name,
+        "stage": stage,
+        "words": words,
+        "upper": name.upper(),
+        "dashes": "-" * max(2, 40 - len(name)),
+    }
+    files = {
+        root / "lib" / stage / f"{name}.cpp": SOURCE,
+        root / "test" / stage / f"{words}.mlir": TEST,
+        root / "test" / stage / f"{words}-invalid.mlir": INVALID,
+    }
     for path in files:
         if path.exists():
             refuse(f"expected a new name, found {path.relative_to(root)}")

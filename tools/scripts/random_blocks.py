@@ -31,7 +31,10 @@ def blocks_attribute(seed, kv_blocks, q_blocks, density=0.3, q=64, kv=128):
     """The bitmap as text, with blocks of q x kv rows."""
     bits = random_bits(seed, kv_blocks, q_blocks, density)
     rows = ", ".join("[" + ", ".join(map(str, row)) + "]" for row in bits)
-    return f"blocks = #dash.blocks<q = {q}, kv = {kv}, bits = dense<[{rows}]> : tensor<{kv_blocks}x{q_blocks}xi1>>"
+    return (
+        f"blocks = #dash.blocks<q = {q}, kv = {kv}, bits = dense<[{rows}]> :"
+        f" tensor<{kv_blocks}x{q_blocks}xi1>>"
+    )
 
 
 def main():

@@ -19,13 +19,17 @@ import golden_values as values  # noqa: E402
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("record", type=Path)
     parser.add_argument("--why", required=True, help="what changed the bits, and why that is right")
     parser.add_argument("--file", type=Path, default=values.FILE)
     arguments = parser.parse_args()
     record = json.loads(arguments.record.read_text(encoding="utf-8"))
-    golden = values.read(arguments.file) if arguments.file.exists() else {"history": [], "hashes": {}}
+    golden = (
+        values.read(arguments.file) if arguments.file.exists() else {"history": [], "hashes": {}}
+    )
     tests = [test for test in record["tests"] if test["name"].startswith("golden ")]
     # A record keeps golden cases where one failed (test/Device/outcomes.py): where all passed it
     # has their group's line only.
@@ -35,8 +39,15 @@ def main() -> int:
         print("the record has the hashes of the file: nothing is changed")
         return 0
     machine = {name: record["machine"].get(name) for name in ("gpu", "driver")}
-    golden["history"].append({"date": record["date"][:10], "commit": record["commit"], "machine": machine,
-                              "why": arguments.why, "kernels": changed})
+    golden["history"].append(
+        {
+            "date": record["date"][:10],
+            "commit": record["commit"],
+            "machine": machine,
+            "why": arguments.why,
+            "kernels": changed,
+        }
+    )
     arguments.file.write_text(json.dumps(golden, indent=1) + "\n", encoding="utf-8")
     print(f"hashes of {len(changed)} kernels are taken")
     return 0
@@ -48,8 +59,10 @@ def take(golden: dict[str, Any], tests: list[dict[str, Any]]) -> list[str]:
     gives others than its kernel."""
     without = [test["name"] for test in tests if "hashes" not in test]
     if without or not tests:
-        sys.exit("error: expected hashes from each test of the group golden, found none from "
-                 + (", ".join(without) or "the record"))
+        sys.exit(
+            "error: expected hashes from each test of the group golden, found none from "
+            + (", ".join(without) or "the record")
+        )
     changed = []
     for test in tests:
         name, problem, found = test["kernel"], test["problem"], test["hashes"]
@@ -59,7 +72,10 @@ def take(golden: dict[str, Any], tests: list[dict[str, Any]]) -> list[str]:
     for test in tests:
         different = values.difference(golden, test["kernel"], test["problem"], test["hashes"])
         if different:
-            sys.exit(f"error: {test['kernel']} {test['problem']} is not {values.plain_name(test['kernel'])}: {different}")
+            sys.exit(
+                f"error: {test['kernel']} {test['problem']} is not"
+                f" {values.plain_name(test['kernel'])}: {different}"
+            )
     return list(dict.fromkeys(changed))
 
 

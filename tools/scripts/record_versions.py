@@ -21,8 +21,16 @@ from record_measurements import RECORDS, replace
 PAGE = Path("python/versions.md")
 SETUP = Path("tools/scripts/setup.sh")
 # A line of the table: its name, and the field of a record, or of its machine, that has it.
-OF_RECORDS = {"GPU": "gpu", "driver": "driver", "CUDA of PyTorch": "cuda", "cuDNN": "cudnn", "PyTorch": "torch", "JAX": "jax",
-              "transformers": "transformers", "Python": "python"}
+OF_RECORDS = {
+    "GPU": "gpu",
+    "driver": "driver",
+    "CUDA of PyTorch": "cuda",
+    "cuDNN": "cudnn",
+    "PyTorch": "torch",
+    "JAX": "jax",
+    "transformers": "transformers",
+    "Python": "python",
+}
 PACKAGES = re.compile(r"\b(torch|transformers|jax|jaxlib|kernels|numpy)==([\w.]+)")
 LLVM = re.compile(r"^readonly DASH_LLVM=(\d+)$", re.M)
 
@@ -53,7 +61,9 @@ def on_gpus(root: Path) -> dict[str, dict[str, tuple[str, str]]]:
         if isinstance(record, dict) and isinstance(record.get("date"), str):
             for name, version in said(record).items():
                 of_name = found.setdefault(name, {})
-                of_name[version] = max(of_name.get(version, ("", "")), (record["date"][:10], path.name))
+                of_name[version] = max(
+                    of_name.get(version, ("", "")), (record["date"][:10], path.name)
+                )
     return found
 
 
@@ -63,7 +73,14 @@ def without_gpus(root: Path) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name, version in PACKAGES.findall(text):
         found.setdefault(name, []).append(version)
-    names = {"torch": "PyTorch", "transformers": "transformers", "jax": "JAX", "jaxlib": "jaxlib", "kernels": "kernels (of the hub)", "numpy": "NumPy"}
+    names = {
+        "torch": "PyTorch",
+        "transformers": "transformers",
+        "jax": "JAX",
+        "jaxlib": "jaxlib",
+        "kernels": "kernels (of the hub)",
+        "numpy": "NumPy",
+    }
     versions = {names[name]: ", ".join(of_name) for name, of_name in found.items()}
     return versions | {"LLVM and MLIR": LLVM.search(text)[1]}
 
@@ -71,7 +88,9 @@ def without_gpus(root: Path) -> dict[str, str]:
 def table(root: Path) -> str:
     lines = ["| on a GPU | version | newest record |", "|---|---|---|"]
     for name, versions in on_gpus(root).items():
-        for version, (date, record) in sorted(versions.items(), key=lambda one: one[1], reverse=True):
+        for version, (date, record) in sorted(
+            versions.items(), key=lambda one: one[1], reverse=True
+        ):
             lines.append(f"| {name} | {version} | [{date}](../{RECORDS / record}) |")
     lines += ["", "| without a GPU, in every change | version |", "|---|---|"]
     lines += [f"| {name} | {version} |" for name, version in without_gpus(root).items()]
@@ -86,7 +105,12 @@ def main() -> None:
     if not arguments.check:
         page.write_text(text, encoding="utf-8")
     elif text != house.read(page):
-        findings.add(PAGE, 1, "expected what the records and setup.sh say, found something else; run: tools/scripts/record_versions.py")
+        findings.add(
+            PAGE,
+            1,
+            "expected what the records and setup.sh say, found something else; run:"
+            " tools/scripts/record_versions.py",
+        )
     findings.finish()
 
 

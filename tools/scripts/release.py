@@ -50,16 +50,28 @@ class Release:
         self.refusals.append(f"{where}: {reason}")
 
     def git(self, *words: str) -> str:
-        return subprocess.run(["git", "-C", str(self.root), *words], capture_output=True, text=True, check=False).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(self.root), *words], capture_output=True, text=True, check=False
+        ).stdout.strip()
 
     def check_version(self) -> None:
         found = PROJECT.search(house.read(self.root / "CMakeLists.txt"))
         if found is None or found[1] != self.version:
-            self.refuse("CMakeLists.txt", f"expected project(dash VERSION {self.version}), found {found[1] if found else 'none'}; change it there alone")
+            self.refuse(
+                "CMakeLists.txt",
+                f"expected project(dash VERSION {self.version}), found"
+                f" {found[1] if found else 'none'}; change it there alone",
+            )
         if self.git("tag", "--list", f"v{self.version}"):
-            self.refuse("git", f"expected no tag v{self.version} yet, found one; take the next version")
+            self.refuse(
+                "git", f"expected no tag v{self.version} yet, found one; take the next version"
+            )
         if changes := self.git("status", "--porcelain"):
-            self.refuse("git", f"expected everything committed, found {len(changes.splitlines())} changes; commit them or put them away")
+            self.refuse(
+                "git",
+                f"expected everything committed, found {len(changes.splitlines())} changes; commit"
+                " them or put them away",
+            )
 
     def check_changelog(self) -> None:
         """The newest section is that of the version, with a date and a line on bits.
@@ -70,47 +82,101 @@ class Release:
         headings = list(HEADING.finditer(text))
         if not headings or headings[0][1] != self.version:
             found = headings[0][1] if headings else "no version"
-            self.refuse("CHANGELOG.md", f"expected '## {self.version}, YYYY-MM-DD' as its first version, found {found}; say what changed")
+            self.refuse(
+                "CHANGELOG.md",
+                f"expected '## {self.version}, YYYY-MM-DD' as its first version, found {found}; say"
+                " what changed",
+            )
             return
         if not DATE.fullmatch(headings[0][2] or ""):
-            self.refuse("CHANGELOG.md", f"expected a date behind '## {self.version}, ', found '{headings[0][2] or ''}'; write the day of the release")
+            self.refuse(
+                "CHANGELOG.md",
+                f"expected a date behind '## {self.version}, ', found '{headings[0][2] or ''}';"
+                " write the day of the release",
+            )
         end = headings[1].start() if len(headings) > 1 else len(text)
-        section, older = text[headings[0].start():end], text[end:]
+        section, older = text[headings[0].start() : end], text[end:]
         if "**Bits:**" not in section:
-            self.refuse("CHANGELOG.md", f"expected a paragraph that begins with **Bits:** for {self.version}, found none; say what changed bits, or that they are the same")
+            self.refuse(
+                "CHANGELOG.md",
+                f"expected a paragraph that begins with **Bits:** for {self.version}, found none;"
+                " say what changed bits, or that they are the same",
+            )
         for change in json.loads(house.read(self.root / GOLDEN))["history"]:
             short = change["commit"][:7]
             if short not in section and short not in older:
-                self.refuse("CHANGELOG.md", f"expected the change of golden hashes of commit {short}, found none; its reason is: {change['why']}")
+                self.refuse(
+                    "CHANGELOG.md",
+                    f"expected the change of golden hashes of commit {short}, found none; its"
+                    f" reason is: {change['why']}",
+                )
 
     def check_golden(self) -> None:
-        records = {path.name: json.loads(house.read(path)) for path in sorted((self.root / RECORDS).glob("*.json"))}
-        full = {name: record for name, record in records.items() if isinstance(record, dict) and {"kernels", "groups"} <= record.keys()}
+        records = {
+            path.name: json.loads(house.read(path))
+            for path in sorted((self.root / RECORDS).glob("*.json"))
+        }
+        full = {
+            name: record
+            for name, record in records.items()
+            if isinstance(record, dict) and {"kernels", "groups"} <= record.keys()
+        }
         if not full:
-            self.refuse(RECORDS, "expected a record of check-device with its kernels, found none; run the device tests (test/README.md)")
+            self.refuse(
+                RECORDS,
+                "expected a record of check-device with its kernels, found none; run the device"
+                " tests (test/README.md)",
+            )
             return
         name = self.record = max(full, key=lambda one: full[one]["date"])
         record = full[name]
-        of_golden = {group: line for group, line in record["groups"].items() if group.split()[0] == "golden"}
+        of_golden = {
+            group: line for group, line in record["groups"].items() if group.split()[0] == "golden"
+        }
         if not of_golden:
-            self.refuse(RECORDS / name, "expected the group golden, found none; run check-device with all groups")
+            self.refuse(
+                RECORDS / name,
+                "expected the group golden, found none; run check-device with all groups",
+            )
         for group, line in of_golden.items():
             if line.get("failed"):
-                self.refuse(RECORDS / name, f"expected no failure in '{group}', found {line['failed']}; bits changed: mend it, or run record_golden.py with a reason")
-        missing = sorted(json.loads(house.read(self.root / GOLDEN))["hashes"].keys() - record["kernels"].keys())
+                self.refuse(
+                    RECORDS / name,
+                    f"expected no failure in '{group}', found {line['failed']}; bits changed: mend"
+                    " it, or run record_golden.py with a reason",
+                )
+        missing = sorted(
+            json.loads(house.read(self.root / GOLDEN))["hashes"].keys() - record["kernels"].keys()
+        )
         if missing:
-            self.refuse(RECORDS / name, f"expected every kernel of golden.json, found none of {', '.join(missing[:5])}{', ...' * (len(missing) > 5)}")
+            self.refuse(
+                RECORDS / name,
+                "expected every kernel of golden.json, found none of"
+                f" {', '.join(missing[:5])}{', ...' * (len(missing) > 5)}",
+            )
 
     def check_kernels(self, bundle: Path | None, library: Path) -> None:
         if bundle is None or not bundle.exists():
-            self.refuse(bundle or "--bundle", "expected a bundle of tools/make-device-bundle, found none; make one of this tree")
+            self.refuse(
+                bundle or "--bundle",
+                "expected a bundle of tools/make-device-bundle, found none; make one of this tree",
+            )
         elif hasattr(self, "record"):
-            command = [sys.executable, str(house.ROOT / "tools/scripts/compare_kernels.py"), str(bundle), str(self.root / RECORDS / self.record),
-                       f"--library={library}"]
+            command = [
+                sys.executable,
+                str(house.ROOT / "tools/scripts/compare_kernels.py"),
+                str(bundle),
+                str(self.root / RECORDS / self.record),
+                f"--library={library}",
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 said = (done.stdout + done.stderr).strip().splitlines()
-                self.refuse(bundle, f"expected the kernels of {self.record}, found: {said[-1] if said else 'no answer'}; run the device tests on this tree")
+                self.refuse(
+                    bundle,
+                    f"expected the kernels of {self.record}, found:"
+                    f" {said[-1] if said else 'no answer'}; run the device tests on this tree",
+                )
 
     def check_packages(self, dist: Path) -> None:
         for name in (f"dash_attn-{self.version}.tar.gz", f"dash_attn-{self.version}-{TAG}.whl"):
@@ -120,7 +186,11 @@ class Release:
                 self.refuse(dist, f"expected {name}, found {found}; run tools/make-wheel --pythons")
                 continue
             if path.stat().st_size >= MOST_BYTES:
-                self.refuse(path, f"expected less than {MOST_BYTES} bytes, which is PyPI's limit, found {path.stat().st_size}")
+                self.refuse(
+                    path,
+                    f"expected less than {MOST_BYTES} bytes, which is PyPI's limit, found"
+                    f" {path.stat().st_size}",
+                )
             if name.endswith(".whl"):
                 self.check_wheel(path)
 
@@ -139,8 +209,13 @@ class Release:
 
 
 def main() -> None:
-    arguments = house.parse_arguments(__doc__.splitlines()[0], version={"positional": True}, bundle={"type": Path, "default": None},
-                                      dist={"type": Path, "default": None}, library={"type": Path, "default": house.ROOT / "build/lib/libdash.so"})
+    arguments = house.parse_arguments(
+        __doc__.splitlines()[0],
+        version={"positional": True},
+        bundle={"type": Path, "default": None},
+        dist={"type": Path, "default": None},
+        library={"type": Path, "default": house.ROOT / "build/lib/libdash.so"},
+    )
     release = Release(arguments.root, arguments.version)
     release.check_version()
     release.check_changelog()
@@ -151,8 +226,11 @@ def main() -> None:
         print(f"error: {refusal}")
     if release.refusals:
         sys.exit(f"{len(release.refusals)} reasons against {arguments.version}")
-    print(f"nothing is against {arguments.version}; now:\n  git tag -a v{arguments.version} -m 'dash {arguments.version}'\n  git push origin v{arguments.version}\n"
-          "  twine upload build-wheel/dist/*")
+    print(
+        f"nothing is against {arguments.version}; now:\n  git tag -a v{arguments.version} -m 'dash"
+        f" {arguments.version}'\n  git push origin v{arguments.version}\n  twine upload"
+        " build-wheel/dist/*"
+    )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ readonly DASH_BUILD_PACKAGES=(
 # libFuzzer.
 readonly DASH_TEST_PACKAGES=(
   clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin libclang-rt-$DASH_LLVM-dev)
+# What Python files are formatted by, from PyPI.
+readonly DASH_FORMATTER_PACKAGES=(ruff==0.17.6)
 # What the tests of the front ends need, from PyPI.
 readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 transformers==5.23.0 kernels==0.17.2 numpy==2.4.6)
 # Of JAX, for the CPU; it needs a newer Python than that of Debian 12.

@@ -34,11 +34,19 @@ def records_of(root, path):
     """Everything that one .td file says, with what it includes, as llvm-tblgen's JSON."""
     tool = house.LLVM_BIN / "llvm-tblgen"
     include_dirs = [root / "dialects", house.LLVM_BIN.parent / "include"]
-    command = [str(tool), "--dump-json", *(f"-I{directory}" for directory in include_dirs), str(root / path)]
+    command = [
+        str(tool),
+        "--dump-json",
+        *(f"-I{directory}" for directory in include_dirs),
+        str(root / path),
+    ]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        sys.exit(f"error: expected llvm-tblgen at {tool}, found: {error}; run tools/check, or set DASH_LLVM_BIN")
+        sys.exit(
+            f"error: expected llvm-tblgen at {tool}, found: {error}; run tools/check, or set"
+            " DASH_LLVM_BIN"
+        )
     if result.returncode:
         sys.exit(f"error: {path} is not valid TableGen:\n{result.stderr}")
     return json.loads(result.stdout)
@@ -58,10 +66,23 @@ def entry(root, path, record, values):
     line = kind and not values["!anonymous"] and line_of(root, path, record)
     if not line:
         return None
-    name = values["argument"] if kind == "pass" else values.get("opName") or values.get("mnemonic") or record
+    name = (
+        values["argument"]
+        if kind == "pass"
+        else values.get("opName") or values.get("mnemonic") or record
+    )
     options = [(option["def"], "") for option in values.get("options") or []]
-    return Entry(kind, name, record, path, line, (values.get("summary") or "").strip(),
-                 values.get("description") or "", bool(values.get("hasVerifier")), options)
+    return Entry(
+        kind,
+        name,
+        record,
+        path,
+        line,
+        (values.get("summary") or "").strip(),
+        values.get("description") or "",
+        bool(values.get("hasVerifier")),
+        options,
+    )
 
 
 def entries(root):
@@ -77,7 +98,9 @@ def entries(root):
                 continue
             one = entry(root, path, record, values)
             if one:
-                one.options = [(everything[name]["argument"], everything[name]["description"])
-                               for name, _ in one.options]
+                one.options = [
+                    (everything[name]["argument"], everything[name]["description"])
+                    for name, _ in one.options
+                ]
                 found.append(one)
     return sorted(found, key=lambda one: (one.path, one.line))

@@ -20,9 +20,26 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Heads, kv heads, head dim.
-HEADS = [(16, 16, 128), (32, 32, 128), (32, 8, 128), (40, 8, 128), (64, 8, 128), (8, 1, 128), (16, 2, 128), (12, 12, 64), (4, 4, 128)]
+HEADS = [
+    (16, 16, 128),
+    (32, 32, 128),
+    (32, 8, 128),
+    (40, 8, 128),
+    (64, 8, 128),
+    (8, 1, 128),
+    (16, 2, 128),
+    (12, 12, 64),
+    (4, 4, 128),
+]
 ROWS = [(rows, rows) for rows in (512, 1024, 2048, 4096, 8192, 16384, 32768)] + [
-    (512, 4096), (1024, 2048), (1024, 8192), (2048, 32768), (4096, 16384), (4096, 512), (8192, 1024)]
+    (512, 4096),
+    (1024, 2048),
+    (1024, 8192),
+    (2048, 32768),
+    (4096, 16384),
+    (4096, 512),
+    (8192, 1024),
+]
 BATCHES = (1, 2, 4, 8, 16)
 WINDOWS = (512, 4096)
 MOST_ROWS, MOST_TASKS = 1 << 16, 1 << 22
@@ -35,28 +52,50 @@ def problems() -> Iterator[tuple[str, ...]]:
             for batch in BATCHES:
                 if batch * max(q, kv) > MOST_ROWS or batch * heads * q * kv > MOST_TASKS * 64 * 128:
                     continue
-                for mask in ("full", "causal", *(f"window:{window},0" for window in WINDOWS if window < kv)):
-                    yield f"--mask={mask}", f"--head-dim={head_dim}", f"--sizes=q:{q},kv:{kv},batch:{batch},heads:{heads},kv-heads:{kv_heads}"
+                for mask in (
+                    "full",
+                    "causal",
+                    *(f"window:{window},0" for window in WINDOWS if window < kv),
+                ):
+                    yield (
+                        f"--mask={mask}",
+                        f"--head-dim={head_dim}",
+                        f"--sizes=q:{q},kv:{kv},batch:{batch},heads:{heads},kv-heads:{kv_heads}",
+                    )
 
 
 def measure(build: Path, kind: str = "auto") -> list[tuple[float, str]]:
     """Makespan over lower bound, and the problem; the worst first."""
+
     def one(options: tuple[str, ...]) -> tuple[float, str]:
         command = [str(build / "bin/dash-plan"), f"--kind={kind}", *options]
-        facts = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        return facts["makespan"] / facts["lowerBound"], f"{' '.join(options)} ({facts['tasks']} tasks, {facts['kind']})"
+        facts = json.loads(
+            subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        )
+        return (
+            facts["makespan"] / facts["lowerBound"],
+            f"{' '.join(options)} ({facts['tasks']} tasks, {facts['kind']})",
+        )
 
     with ThreadPoolExecutor(2) as pool:
         return sorted(pool.map(one, problems()), reverse=True)
 
 
 def summary(found: list[tuple[float, str]]) -> str:
-    beyond = ", ".join(f"{sum(ratio > limit for ratio, _ in found)} above {limit}" for limit in (1.02, 1.05, 1.1, 1.2, 1.5))
-    return f"{len(found)} problems: {beyond}; the worst {found[0][0]:.3f}, the median {found[len(found) // 2][0]:.3f}."
+    beyond = ", ".join(
+        f"{sum(ratio > limit for ratio, _ in found)} above {limit}"
+        for limit in (1.02, 1.05, 1.1, 1.2, 1.5)
+    )
+    return (
+        f"{len(found)} problems: {beyond}; the worst {found[0][0]:.3f}, the median"
+        f" {found[len(found) // 2][0]:.3f}."
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("build", type=Path)
     parser.add_argument("--above", type=float, default=1.05)
     parser.add_argument("--kind", default="auto")

@@ -309,8 +309,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
         "UnitAttr());">];
   let assemblyFormat = [{
     $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)?
-    (`pieces` `(` $pieces^ `)`)? (`apart` $apart^)? (`awaits_completion` $awaits_completion^)? attr-dict
-    `:` type($source) `to` type($target)
+    (`pieces` `(` $pieces^ `)`)? (`apart` $apart^)? (`awaits_completion` $awaits_completion^)?
+    attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
 }

@@ -13,10 +13,21 @@ VERSION = 3
 NAMED = 5  # of many alike
 SAME = "the certificates promise the same bits"
 # What follows from a field that differs.
-MATTERS = {"torch": "operators beside dash's kernels may be other ones", "cuda": "its libraries may choose other kernels", "cudnn": "forward passes of cuDNN may have other bits",
-           "python": "bits do not follow from it", "gpu": "libraries may choose other kernels for it; those of dash are the same where their certificates are",
-           "multiprocessors": "libraries may split sums otherwise; orders of dash are made for the workers that their certificates name",
-           "devices": "sums over devices may be other ones"}
+MATTERS = {
+    "torch": "operators beside dash's kernels may be other ones",
+    "cuda": "its libraries may choose other kernels",
+    "cudnn": "forward passes of cuDNN may have other bits",
+    "python": "bits do not follow from it",
+    "gpu": (
+        "libraries may choose other kernels for it; those of dash are the same where their"
+        " certificates are"
+    ),
+    "multiprocessors": (
+        "libraries may split sums otherwise; orders of dash are made for the workers that their"
+        " certificates name"
+    ),
+    "devices": "sums over devices may be other ones",
+}
 OF_KERNEL = ("order", "level", "workers", "tiles", "parts", "apart", "sizes")
 
 
@@ -32,8 +43,17 @@ def compare(one: Any, other: Any) -> list[str]:
     if not said:
         return [SAME]
     own = any(line.startswith("kernel") for line in said)
-    return [*said, "gradients of dash's attention may have other bits" if own else
-            "kernels of dash are the same, and with the same inputs their gradients; what differs is beside them"]
+    return [
+        *said,
+        (
+            "gradients of dash's attention may have other bits"
+            if own
+            else (
+                "kernels of dash are the same, and with the same inputs their gradients; what"
+                " differs is beside them"
+            )
+        ),
+    ]
 
 
 def _versions(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
@@ -41,11 +61,17 @@ def _versions(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]
         for name in dict.fromkeys((*one[group], *other[group])):
             here, there = one[group].get(name), other[group].get(name)
             if here != there:
-                yield f"{name}: {_word(here)} at the first, {_word(there)} at the second: {MATTERS.get(name, 'bits may follow from it')}"
+                yield (
+                    f"{name}: {_word(here)} at the first, {_word(there)} at the second:"
+                    f" {MATTERS.get(name, 'bits may follow from it')}"
+                )
     for place in differences(one["switches"], other["switches"]):
         name, _, values = place.partition(": expected ")
         here, _, there = values.partition(", found ")
-        yield f"switch {name}: {_word(here)} at the first, {_word(there)} at the second: other kernels may be chosen"
+        yield (
+            f"switch {name}: {_word(here)} at the first, {_word(there)} at the second: other"
+            " kernels may be chosen"
+        )
 
 
 def _word(value: Any) -> str:
@@ -64,22 +90,37 @@ def _kernels(one: Record, other: Record) -> Iterator[str]:
             site = "second" if kernels[0] is None else "first"
             yield f"kernel of {asked}: only the {site} has used it"
         elif kernels[0].get("certificate") != kernels[1].get("certificate"):
-            words = [f"{name} {kernels[0].get(name)} and {kernels[1].get(name)}" for name in OF_KERNEL if kernels[0].get(name) != kernels[1].get(name)]
+            words = [
+                f"{name} {kernels[0].get(name)} and {kernels[1].get(name)}"
+                for name in OF_KERNEL
+                if kernels[0].get(name) != kernels[1].get(name)
+            ]
             why = ", ".join(words) or "the same order of two versions of dash, or costs"
-            yield f"kernel of {asked}: other certificates, so sums are added in another order: {why}"
+            yield (
+                f"kernel of {asked}: other certificates, so sums are added in another order: {why}"
+            )
 
 
 def _asked(kernel: Mapping[str, Any]) -> str:
     sizes = " x ".join(map(str, kernel.get("sizes") or ())) or "any sizes"
-    more = ", packed" * bool(kernel.get("is_list")) + ", sink" * bool(kernel.get("has_sink")) + ", of delta" * bool(kernel.get("takes_delta"))
-    return f"{kernel.get('mask')} mask, {kernel.get('element')}, head dim {kernel.get('head_dim')}, {sizes}{more}"
+    more = (
+        ", packed" * bool(kernel.get("is_list"))
+        + ", sink" * bool(kernel.get("has_sink"))
+        + ", of delta" * bool(kernel.get("takes_delta"))
+    )
+    return (
+        f"{kernel.get('mask')} mask, {kernel.get('element')}, head dim {kernel.get('head_dim')},"
+        f" {sizes}{more}"
+    )
 
 
 def _weights(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
     here, there = one.get("weights"), other.get("weights")
     if not isinstance(here, Mapping) or not isinstance(there, Mapping):
         return
-    if lacking := [name for name in dict.fromkeys((*here, *there)) if (name in here) != (name in there)]:
+    if lacking := [
+        name for name in dict.fromkeys((*here, *there)) if (name in here) != (name in there)
+    ]:
         yield f"weights: {len(lacking)} are in one model only: {_some(lacking)}"
     if changed := [name for name in here if name in there and here[name] != there[name]]:
         yield f"weights: {len(changed)} of {len(here)} have other bits: {_some(changed)}"
@@ -94,6 +135,12 @@ def _rest(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
         yield "worlds: other ones, so leaves and sums over ranks may be other ones"
     here, there = one.get("run"), other.get("run")
     if isinstance(here, Mapping) and isinstance(there, Mapping) and here != there:
-        what = "the same number of entries, and other hashes" if here.get("entries") == there.get("entries") else \
-            f"{here.get('entries')} entries and {there.get('entries')}: other programs, or other steps"
+        what = (
+            "the same number of entries, and other hashes"
+            if here.get("entries") == there.get("entries")
+            else (
+                f"{here.get('entries')} entries and {there.get('entries')}: other programs, or"
+                " other steps"
+            )
+        )
         yield f"run: {what}; compare the files of Run.save"

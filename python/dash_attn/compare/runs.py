@@ -37,7 +37,9 @@ class Entry(NamedTuple):
 
     def __str__(self) -> str:
         if self.phase == "input":
-            return f"step {self.step}, an input: {self.name}{f' in {self.path}' if self.path else ''}"
+            return (
+                f"step {self.step}, an input: {self.name}{f' in {self.path}' if self.path else ''}"
+            )
         where = "the model" if not self.path else self.path
         return f"step {self.step}, {self.phase} of {where}: {self.name}, output {self.output}"
 
@@ -74,8 +76,20 @@ class Run:
 
     def save(self, path: str | Path) -> None:
         """As JSON: a line for each entry."""
-        lines = [json.dumps({"dash_audit": VERSIONS[bool(self.spaces)], "every": self.every}), *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries),
-                 *(json.dumps({"entry": number, **space._asdict(), "hashes": "".join(f"{one:016x}" for one in space.hashes)}) for number, space in self.spaces.items())]
+        lines = [
+            json.dumps({"dash_audit": VERSIONS[bool(self.spaces)], "every": self.every}),
+            *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries),
+            *(
+                json.dumps(
+                    {
+                        "entry": number,
+                        **space._asdict(),
+                        "hashes": "".join(f"{one:016x}" for one in space.hashes),
+                    }
+                )
+                for number, space in self.spaces.items()
+            ),
+        ]
         write_text(Path(path), "\n".join(lines) + "\n")
 
     @staticmethod
@@ -86,25 +100,48 @@ class Run:
             head = Record(parse(first), "line 1")
             head.word("dash_audit", VERSIONS)
             every, count = head.flag("every"), sum(not line.startswith("{") for line in lines)
-            entries = tuple(_entry(line, f"line {number}") for number, line in enumerate(lines[:count], 2))
-            return Run(entries, every, dict(_space(line, f"line {number}", count) for number, line in enumerate(lines[count:], 2 + count)))
+            entries = tuple(
+                _entry(line, f"line {number}") for number, line in enumerate(lines[:count], 2)
+            )
+            return Run(
+                entries,
+                every,
+                dict(
+                    _space(line, f"line {number}", count)
+                    for number, line in enumerate(lines[count:], 2 + count)
+                ),
+            )
         except ValueError as error:
-            raise ValueError(f"{path}: expected a file of Run.save, of version {' or '.join(map(str, VERSIONS))}: {error}") from None
+            raise ValueError(
+                f"{path}: expected a file of Run.save, of version"
+                f" {' or '.join(map(str, VERSIONS))}: {error}"
+            ) from None
 
 
 def _space(line: str, place: str, entries: int) -> tuple[int, Space]:
     record = Record(parse(line), place)
     shape = record.numbers("shape", range(2, MOST_DIMENSIONS), 1)
-    found = Space(shape, record.number("axis", 0, len(shape) - 2), (), _call(record.object("call")) if record.fields.get("call") is not None else None)
+    found = Space(
+        shape,
+        record.number("axis", 0, len(shape) - 2),
+        (),
+        _call(record.object("call")) if record.fields.get("call") is not None else None,
+    )
     count = math.prod(found.lead) * found.blocks
     hashes = record.match("hashes", f"[0-9a-f]{{{16 * count}}}" if count < MOST_BYTES // 16 else "")
-    return record.number("entry", 0, entries - 1), found._replace(hashes=tuple(int(hashes[i:i + 16], 16) for i in range(0, len(hashes), 16)))
+    return record.number("entry", 0, entries - 1), found._replace(
+        hashes=tuple(int(hashes[i : i + 16], 16) for i in range(0, len(hashes), 16))
+    )
 
 
 def _call(record: Record) -> dict[str, Any]:
     """Words and numbers that become a program."""
-    return {"q": record.numbers("q", (4,), 1), "k": record.numbers("k", (4,), 1), "window": record.numbers("window", (2,), -1),
-            "element": record.word("element", ("bf16", "f16"))}
+    return {
+        "q": record.numbers("q", (4,), 1),
+        "k": record.numbers("k", (4,), 1),
+        "window": record.numbers("window", (2,), -1),
+        "element": record.word("element", ("bf16", "f16")),
+    }
 
 
 def _entry(line: str, place: str) -> Entry:
@@ -112,8 +149,14 @@ def _entry(line: str, place: str) -> Entry:
     if not isinstance(fields, list) or len(fields) != len(Entry._fields):
         raise ValueError(f"{place}: expected a list of {len(Entry._fields)}, found {line[:80]!r}")
     record = Record(dict(zip(Entry._fields, fields)), place)
-    return Entry(record.number("step", 0), record.word("phase", PHASES), record.text("path"), record.text("name"), record.number("output", 0),
-                 int(record.match("hash", r"[0-9a-f]{16}"), 16))
+    return Entry(
+        record.number("step", 0),
+        record.word("phase", PHASES),
+        record.text("path"),
+        record.text("name"),
+        record.number("output", 0),
+        int(record.match("hash", r"[0-9a-f]{16}"), 16),
+    )
 
 
 @dataclass(frozen=True)
@@ -129,26 +172,39 @@ class Divergence:
     @property
     def is_of_values(self) -> bool:
         """Whether both runs did the same there; else they are different programs from there on."""
-        return self.entry is not None and self.other is not None and self.entry.place == self.other.place
+        return (
+            self.entry is not None
+            and self.other is not None
+            and self.entry.place == self.other.place
+        )
 
     def __str__(self) -> str:
         if not self.is_of_values:
-            return (f"the runs are different programs behind {self.equal} equal entries: found {self.entry or 'the end'}; and "
-                    f"{self.other or 'the end'}")
+            return (
+                f"the runs are different programs behind {self.equal} equal entries: found"
+                f" {self.entry or 'the end'}; and {self.other or 'the end'}"
+            )
         matching = "" if self.entry.phase == "input" else ", whose inputs match"
-        return f"{self.entry}{matching}: {self.equal} entries before it are equal, {self.differing} of all differ"
+        return (
+            f"{self.entry}{matching}: {self.equal} entries before it are equal, {self.differing} of"
+            " all differ"
+        )
 
 
 def compare(one: Run, other: Run) -> Divergence | None:
     """The first entry that differs; None if the runs are equal. Raises ValueError if only one of
     them has every operator."""
     if one.every != other.every:
-        raise ValueError("expected two runs of every operator, or two that leave some out, found one of each")
+        raise ValueError(
+            "expected two runs of every operator, or two that leave some out, found one of each"
+        )
     pairs = list(zip(one.entries, other.entries))
     index = next((i for i, (first, second) in enumerate(pairs) if first != second), len(pairs))
     if index == len(pairs) and len(one.entries) == len(other.entries):
         return None
-    found = [entries[index] if index < len(entries) else None for entries in (one.entries, other.entries)]
+    found = [
+        entries[index] if index < len(entries) else None for entries in (one.entries, other.entries)
+    ]
     return Divergence(*found, index, sum(first != second for first, second in pairs[index:]))
 
 
@@ -156,9 +212,14 @@ def differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
     """What a certificate says and another does not, or says otherwise: a line for each."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for name in dict.fromkeys((*expected, *found)):
-            yield from differences(expected.get(name), found.get(name), f"{place}.{name}" if place else name)
+            yield from differences(
+                expected.get(name), found.get(name), f"{place}.{name}" if place else name
+            )
     elif isinstance(expected, list) and isinstance(found, list):
         for i in range(max(len(expected), len(found))):
-            yield from differences(*(items[i] if i < len(items) else None for items in (expected, found)), f"{place}[{i}]")
+            yield from differences(
+                *(items[i] if i < len(items) else None for items in (expected, found)),
+                f"{place}[{i}]",
+            )
     elif expected != found:
         yield f"{place}: expected {expected}, found {found}"

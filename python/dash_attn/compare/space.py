@@ -27,16 +27,34 @@ def locate(one: Run, other: Run) -> list[str]:
     are equal, are different programs, or were not recorded with space=True. Finds an order as
     the call did, which takes as long. Raises what `compare` and the compiler raise."""
     found = compare(one, other)
-    if found is None or not found.is_of_values or found.equal not in one.spaces or found.equal not in other.spaces:
+    if (
+        found is None
+        or not found.is_of_values
+        or found.equal not in one.spaces
+        or found.equal not in other.spaces
+    ):
         return []
     lines, places, call = [], dict[int, list[Place]](), one.spaces[found.equal].call
     for number in range(found.equal, len(one.entries)):
         entry = one.entries[number]
-        if number >= len(other.entries) or entry.place != other.entries[number].place or entry.place[:4] != found.entry.place[:4] or entry.output != found.entry.output + number - found.equal:
+        if (
+            number >= len(other.entries)
+            or entry.place != other.entries[number].place
+            or entry.place[:4] != found.entry.place[:4]
+            or entry.output != found.entry.output + number - found.equal
+        ):
             break
-        if number in one.spaces and number in other.spaces and (differing := _differing(one.spaces[number], other.spaces[number])):
+        if (
+            number in one.spaces
+            and number in other.spaces
+            and (differing := _differing(one.spaces[number], other.spaces[number]))
+        ):
             places[entry.output] = differing
-            name = OUTPUTS[entry.output] if call and entry.output < len(OUTPUTS) else f"output {entry.output}"
+            name = (
+                OUTPUTS[entry.output]
+                if call and entry.output < len(OUTPUTS)
+                else f"output {entry.output}"
+            )
             lines.append(f"{name}: {_words(one.spaces[number], differing, call is not None)}")
     return [*lines, *(_tasks(call, places) if call else ())]
 
@@ -47,7 +65,9 @@ def _differing(one: Space, other: Space) -> list[Place]:
         return []
     sizes = (*one.lead, one.blocks)
     found = []
-    for flat in (i for i, (here, there) in enumerate(zip(one.hashes, other.hashes)) if here != there):
+    for flat in (
+        i for i, (here, there) in enumerate(zip(one.hashes, other.hashes)) if here != there
+    ):
         place = []
         for size in reversed(sizes):
             flat, index = divmod(flat, size)
@@ -63,9 +83,15 @@ def _words(space: Space, differing: list[Place], is_attention: bool) -> str:
     if is_attention:
         place = f"batch {first[0]}, head {first[1]}, {at}"
         heads = len({block[:2] for block in differing})
-        return f"{len(differing)} of {total} blocks of {BLOCK} rows differ, in {heads} head{'s' * (heads > 1)}; the first is {place}"
+        return (
+            f"{len(differing)} of {total} blocks of {BLOCK} rows differ, in {heads}"
+            f" head{'s' * (heads > 1)}; the first is {place}"
+        )
     index = f"[{', '.join(map(str, first[:-1]))}], " if first[:-1] else ""
-    return f"{len(differing)} of {total} blocks of {BLOCK} rows (dimension {space.axis}) differ; the first is {index}{at}"
+    return (
+        f"{len(differing)} of {total} blocks of {BLOCK} rows (dimension {space.axis}) differ; the"
+        f" first is {index}{at}"
+    )
 
 
 def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -75,14 +101,44 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if len(slices_of(call["q"], call["k"], "bhsd")) > 1:
         return None
     window = tuple(call["window"])
-    wanted = order_for(Wanted(head_dim, call["element"], window), batch, heads, kv_heads, rows, columns).wanted
+    wanted = order_for(
+        Wanted(head_dim, call["element"], window), batch, heads, kv_heads, rows, columns
+    ).wanted
     if wanted.sizes:  # those that the table is for
         *_, rows, columns = wanted.sizes
-    text = program([{"rows": rows, "kv_rows": columns, "batch": batch, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "mask": Mask(*window).text}])
+    text = program(
+        [
+            {
+                "rows": rows,
+                "kv_rows": columns,
+                "batch": batch,
+                "heads": heads,
+                "kv_heads": kv_heads,
+                "head_dim": head_dim,
+                "mask": Mask(*window).text,
+            }
+        ]
+    )
     workers = json.loads(texts_of(wanted)[0])["program"]["workers"]
-    options = f"kind={wanted.kind} parts={wanted.parts} apart={wanted.apart or 'none'} workers={workers}"
-    done = subprocess.run([*DASH_OPT, "-", "--dash-tile", f"--dash-apply-schedule={options}", "--dash-report-schedule=format=json", "-o", "/dev/null"],
-                          input=text, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    options = (
+        f"kind={wanted.kind} parts={wanted.parts} apart={wanted.apart or 'none'} workers={workers}"
+    )
+    done = subprocess.run(
+        [
+            *DASH_OPT,
+            "-",
+            "--dash-tile",
+            f"--dash-apply-schedule={options}",
+            "--dash-report-schedule=format=json",
+            "-o",
+            "/dev/null",
+        ],
+        input=text,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise CompileError(f"cannot find the order of a call: {done.stderr.strip()}")
     return json.loads(done.stdout)["schedules"][0]
@@ -94,29 +150,65 @@ def _tasks(call: Mapping[str, Any], places: Mapping[int, list[Place]]) -> list[s
         return ["the call is computed in slices, of which each has an order: no task is named"]
     tiles, turns = order["tiles"], Tasks(order).turns
     of_q = {(*place[:2], place[2] * BLOCK // tiles["q"]) for place in places.get(0, ())}
-    of_kv = {(*place[:2], place[2] * BLOCK // tiles["kv"]) for output in (1, 2) for place in places.get(output, ())}
-    tasks = [(item, head, q, turns[item["sequence"], head, q, item["kv"], item["part"]]) for item in order["items"] for head, q in item["visit"]]
+    of_kv = {
+        (*place[:2], place[2] * BLOCK // tiles["kv"])
+        for output in (1, 2)
+        for place in places.get(output, ())
+    }
+    tasks = [
+        (item, head, q, turns[item["sequence"], head, q, item["kv"], item["part"]])
+        for item in order["items"]
+        for head, q in item["visit"]
+    ]
     in_q = [task for task in tasks if (task[0]["sequence"], task[1], task[2]) in of_q]
-    in_kv = [task for task in tasks if (task[0]["sequence"], task[0]["kvHead"], task[0]["kv"]) in of_kv]
-    both = [task for task in in_q if (task[0]["sequence"], task[0]["kvHead"], task[0]["kv"]) in of_kv]
+    in_kv = [
+        task for task in tasks if (task[0]["sequence"], task[0]["kvHead"], task[0]["kv"]) in of_kv
+    ]
+    both = [
+        task for task in in_q if (task[0]["sequence"], task[0]["kvHead"], task[0]["kv"]) in of_kv
+    ]
     if both:
-        return [f"{len(both)} of {len(tasks)} tasks add to tiles of dq and of dk or dv that differ: {_named(both)}"]
+        return [
+            f"{len(both)} of {len(tasks)} tasks add to tiles of dq and of dk or dv that differ:"
+            f" {_named(both)}"
+        ]
     if of_q and of_kv:
-        return [f"tiles of dq and of dk or dv differ that no task adds to both of: several tasks, or what is before them: {_named(in_q)}; {_named(in_kv)}"]
+        return [
+            "tiles of dq and of dk or dv differ that no task adds to both of: several tasks, or"
+            f" what is before them: {_named(in_q)}; {_named(in_kv)}"
+        ]
     if of_q:
         first = min(of_q)
-        chain = sorted((task for task in in_q if (task[0]["sequence"], task[1], task[2]) == first), key=lambda task: task[3])
-        return [f"dk and dv are equal: a contribution to a tile of dq, or the order in which they were added; those to q tile {first[2]} of head {first[1]}: {_named(chain)}"]
-    return [f"dq is equal: sums of dk or dv of {len(of_kv)} kv tile{'s' * (len(of_kv) > 1)}, {_owners(in_kv)}"]
+        chain = sorted(
+            (task for task in in_q if (task[0]["sequence"], task[1], task[2]) == first),
+            key=lambda task: task[3],
+        )
+        return [
+            "dk and dv are equal: a contribution to a tile of dq, or the order in which they were"
+            f" added; those to q tile {first[2]} of head {first[1]}: {_named(chain)}"
+        ]
+    return [
+        f"dq is equal: sums of dk or dv of {len(of_kv)} kv tile{'s' * (len(of_kv) > 1)},"
+        f" {_owners(in_kv)}"
+    ]
 
 
 def _named(tasks: list[Any]) -> str:
     """tasks: (item, head, q, turn)."""
-    words = [f"kv tile {item['kv']}, q tile {q} of head {head} in sequence {item['sequence']} (turn {turn}, worker {item['worker']})" for item, head, q, turn in tasks[:NAMED]]
+    words = [
+        f"kv tile {item['kv']}, q tile {q} of head {head} in sequence {item['sequence']} (turn"
+        f" {turn}, worker {item['worker']})"
+        for item, head, q, turn in tasks[:NAMED]
+    ]
     return "; ".join(words) + "; ..." * (len(tasks) > NAMED)
 
 
 def _owners(tasks: Iterable[Any]) -> str:
-    owners = dict.fromkeys((item["sequence"], item["kvHead"], item["kv"], item["worker"]) for item, *_ in tasks)
-    words = [f"kv tile {kv} of kv head {head} in sequence {sequence} of worker {worker}" for sequence, head, kv, worker in [*owners][:NAMED]]
+    owners = dict.fromkeys(
+        (item["sequence"], item["kvHead"], item["kv"], item["worker"]) for item, *_ in tasks
+    )
+    words = [
+        f"kv tile {kv} of kv head {head} in sequence {sequence} of worker {worker}"
+        for sequence, head, kv, worker in [*owners][:NAMED]
+    ]
     return "; ".join(words) + "; ..." * (len(owners) > NAMED)

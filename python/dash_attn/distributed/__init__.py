@@ -13,4 +13,12 @@ from .pingpong import pingpong
 from .twice import Corruption, CorruptionError
 from .world import World
 
-__all__ = ["Corruption", "CorruptionError", "RankError", "World", "attention", "describe", "pingpong"]
+__all__ = [
+    "Corruption",
+    "CorruptionError",
+    "RankError",
+    "World",
+    "attention",
+    "describe",
+    "pingpong",
+]

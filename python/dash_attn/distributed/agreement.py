@@ -32,9 +32,14 @@ def agree(gather: Gather, fields: Mapping[str, Any], refusal: Exception | None) 
         return
     most = max(int(head[4]) for head in heads)
     padded = torch.zeros(-(-most // 8) * 8, dtype=torch.uint8)
-    padded[:len(whole)] = torch.frombuffer(bytearray(whole), dtype=torch.uint8)
-    found = [json.loads(bytes(text.view(torch.uint8)[:int(head[4])].tolist())) for text, head in zip(gather(padded.view(torch.int64)), heads)]
-    refusals = {rank: tuple(json.loads(texts[""])) for rank, texts in enumerate(found) if "" in texts}
+    padded[: len(whole)] = torch.frombuffer(bytearray(whole), dtype=torch.uint8)
+    found = [
+        json.loads(bytes(text.view(torch.uint8)[: int(head[4])].tolist()))
+        for text, head in zip(gather(padded.view(torch.int64)), heads)
+    ]
+    refusals = {
+        rank: tuple(json.loads(texts[""])) for rank, texts in enumerate(found) if "" in texts
+    }
     if refusals:
         raise refused(refusals, len(found))
     for name in dict.fromkeys(name for texts in found for name in texts):
@@ -59,7 +64,10 @@ def refused(refusals: Mapping[int, tuple[str, str]], ranks: int) -> Exception:
     kind = RAISED.get(different[0][0], ArgumentError)
     if len(different) == 1 and len(refusals) == ranks:
         return kind(different[0][1])
-    said = [f"{named([rank for rank, other in refusals.items() if other == one])}: {one[1]}" for one in different[:4]]
+    said = [
+        f"{named([rank for rank, other in refusals.items() if other == one])}: {one[1]}"
+        for one in different[:4]
+    ]
     return kind("; ".join(said))
 
 
@@ -68,7 +76,9 @@ def spelled(values: list[str]) -> str:
     groups: dict[str, list[int]] = {}
     for rank, value in enumerate(values):
         groups.setdefault(value, []).append(rank)
-    return ", ".join(f"{_short(value)} on {named(ranks)}" for value, ranks in list(groups.items())[:4]) + " …" * (len(groups) > 4)
+    return ", ".join(
+        f"{_short(value)} on {named(ranks)}" for value, ranks in list(groups.items())[:4]
+    ) + " …" * (len(groups) > 4)
 
 
 def _short(value: str) -> str:

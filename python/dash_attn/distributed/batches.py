@@ -40,21 +40,44 @@ FEWEST_ROWS = 2
 
 
 class Batches:
-    def __init__(self, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device, forward: str = "") -> None:
+    def __init__(
+        self,
+        scale: float,
+        group: int,
+        head_dim: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        forward: str = "",
+    ) -> None:
         demand(refusal_of_device(device.index))
         self.is_flash3 = forward == flash3.NAME
         demand(flash3.refusal_of(dtype, head_dim) if self.is_flash3 else None)
-        self.scale, self.group, self.head_dim, self.dtype, self.device = scale, group, head_dim, dtype, device
+        self.scale, self.group, self.head_dim, self.dtype, self.device = (
+            scale,
+            group,
+            head_dim,
+            dtype,
+            device,
+        )
 
     def certificates(self) -> tuple[str, list[str]]:
-        of_forward = flash3.operator_of_forward() if self.is_flash3 else sequences.operator_of_forward()
+        of_forward = (
+            flash3.operator_of_forward() if self.is_flash3 else sequences.operator_of_forward()
+        )
         return of_forward, list(_certificates(self.head_dim, self.dtype, self.group))
 
-    # ---- Forward
-    # ----------------------------------------------------------------------------------------------
+    # ---- Forward ---------------------------------------------------------------------------------
 
-    def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
-        ends = {run: (plan.leaves.of(run.document)[run.first_leaf][0], plan.leaves.of(run.document)[run.end_leaf - 1][1]) for run in runs}
+    def forward(
+        self, plan: Plan, runs: Sequence[Run], rows: Rows
+    ) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
+        ends = {
+            run: (
+                plan.leaves.of(run.document)[run.first_leaf][0],
+                plan.leaves.of(run.document)[run.end_leaf - 1][1],
+            )
+            for run in runs
+        }
         for some in _cut(list(runs), [ends[run][1] for run in runs]):
             lengths = [ends[run][1] - ends[run][0] for run in some], [ends[run][1] for run in some]
             q = self._packed(self.group, lengths[0])
@@ -63,21 +86,26 @@ class Batches:
                 first, end = ends[run]
                 rows.read(Q, run.document, run.head, first, end, q[of_q].transpose(0, 1)[None])
                 for tensor, out in ((K, k), (V, v)):
-                    rows.read(tensor, run.document, run.head, 0, end, out[of_k].transpose(0, 1)[None])
+                    rows.read(
+                        tensor, run.document, run.head, 0, end, out[of_k].transpose(0, 1)[None]
+                    )
             cu_q, cu_k = (_offsets(one, self.device) for one in lengths)
             bounds = [max(FEWEST_ROWS, *one) for one in lengths]
             if self.is_flash3:
-                o, lse = flash3.forward(q, k, v, cu_q, cu_k, *bounds, is_causal=True, scale=self.scale)
+                o, lse = flash3.forward(
+                    q, k, v, cu_q, cu_k, *bounds, is_causal=True, scale=self.scale
+                )
             else:
                 o, lse = sequences.forward(q, k, v, cu_q, cu_k, *bounds, *CAUSAL, self.scale)
             for run, of_q in zip(some, _parts(lengths[0])):
                 yield run, o[of_q].transpose(0, 1), lse[:, of_q]
 
     def _packed(self, heads: int, lengths: Sequence[int]) -> torch.Tensor:
-        return torch.empty((sum(lengths), heads, self.head_dim), dtype=self.dtype, device=self.device)
+        return torch.empty(
+            (sum(lengths), heads, self.head_dim), dtype=self.dtype, device=self.device
+        )
 
-    # ---- Backward
-    # ----------------------------------------------------------------------------------------------
+    # ---- Backward --------------------------------------------------------------------------------
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
         leaves = [leaf for run in runs for leaf in plan.leaves_of(run)]
@@ -93,7 +121,10 @@ class Batches:
         lengths = [leaf.end for leaf in leaves]
         q, do, dq = (self._packed(self.group, lengths) for _ in range(3))
         k, v, dk, dv = (self._packed(1, lengths) for _ in range(4))
-        lse, delta = (torch.empty((self.group, sum(lengths)), dtype=torch.float32, device=self.device) for _ in range(2))
+        lse, delta = (
+            torch.empty((self.group, sum(lengths)), dtype=torch.float32, device=self.device)
+            for _ in range(2)
+        )
         for leaf, at in zip(leaves, _parts(lengths)):
             where = leaf.document, leaf.head, 0, leaf.end
             for tensor, out in ((Q, q), (DO, do), (K, k), (V, v)):
@@ -102,8 +133,21 @@ class Batches:
                 rows.read(tensor, *where, out[None, :, at])
         kernel = kernel_for(self.head_dim, self.dtype, CAUSAL, "machine", takes_delta=True)
         cu = _offsets(lengths, self.device)
-        pieces.backward_of_sequences(kernel, self.scale, q=q, k=k, v=v, do=do, lse=lse, dq=dq, dk=dk, dv=dv, delta=delta, cu_seqlens_q=cu,
-                                     cu_seqlens_kv=cu)
+        pieces.backward_of_sequences(
+            kernel,
+            self.scale,
+            q=q,
+            k=k,
+            v=v,
+            do=do,
+            lse=lse,
+            dq=dq,
+            dk=dk,
+            dv=dv,
+            delta=delta,
+            cu_seqlens_q=cu,
+            cu_seqlens_kv=cu,
+        )
         for leaf, at in zip(leaves, _parts(lengths)):
             yield leaf, dq[at].transpose(0, 1), None, (dk[at, 0], dv[at, 0])
 
@@ -111,37 +155,62 @@ class Batches:
         """What a kernel takes, [1, heads, rows, head_dim] or [1, heads, rows], filled up with rows
         that see nothing and that no row sees."""
         found = {}
-        for name, tensor, of_q in (("q", Q, True), ("do", DO, True), ("k", K, False), ("v", V, False), ("lse", LSE, True), ("delta", DELTA, True)):
+        for name, tensor, of_q in (
+            ("q", Q, True),
+            ("do", DO, True),
+            ("k", K, False),
+            ("v", V, False),
+            ("lse", LSE, True),
+            ("delta", DELTA, True),
+        ):
             first, count = (leaf.first, leaf.q_rows) if of_q else (0, leaf.context)
             shape = rows.form.shape(tensor, 1, count)
             out = torch.empty(shape, dtype=rows.form.dtype_of(tensor), device=self.device)
-            rows.read(tensor, leaf.document, leaf.head, first, leaf.end, out[:, :, :leaf.end - first])
-            out[:, :, leaf.end - first:] = torch.inf if tensor == LSE else 0
+            rows.read(
+                tensor, leaf.document, leaf.head, first, leaf.end, out[:, :, : leaf.end - first]
+            )
+            out[:, :, leaf.end - first :] = torch.inf if tensor == LSE else 0
             found[name] = out
         return found | {f"d{name}": torch.empty_like(found[name]) for name in "qkv"}
 
     def _whole(self, leaf: Leaf, rows: Rows) -> Gradients:
         """Gradients of a document of one leaf, rounded by the kernel that its size takes."""
         given = self._given(leaf, rows)
-        wanted = order_for(Wanted(self.head_dim, ELEMENTS[self.dtype], CAUSAL, takes_delta=True), 1, self.group, 1, leaf.q_rows, leaf.context).wanted
+        wanted = order_for(
+            Wanted(self.head_dim, ELEMENTS[self.dtype], CAUSAL, takes_delta=True),
+            1,
+            self.group,
+            1,
+            leaf.q_rows,
+            leaf.context,
+        ).wanted
         kernel_of(wanted).backward(o=None, **given, scale=self.scale)
         dq, dk, dv = (given[name][0] for name in ("dq", "dk", "dv"))
-        return leaf, dq[:, :leaf.end], None, (dk[0, :leaf.end], dv[0, :leaf.end])
+        return leaf, dq[:, : leaf.end], None, (dk[0, : leaf.end], dv[0, : leaf.end])
 
     def _leaf(self, leaf: Leaf, rows: Rows) -> Gradients:
         given = self._given(leaf, rows)
         kernel = kernel_of_leaf(self.head_dim, self.dtype, self.group, leaf.q_rows, leaf.context)
         launch = kernel.bind(o=None, **given, scale=self.scale)
         memory = launch.run_kept()
-        sums = sums_in(memory, launch.plan.regions(), self.head_dim, kernel.manifest["program"]["tiles"]["q"])
-        return leaf, given["dq"][0, :, :leaf.end - leaf.first], sums[:, :leaf.end], None
+        sums = sums_in(
+            memory, launch.plan.regions(), self.head_dim, kernel.manifest["program"]["tiles"]["q"]
+        )
+        return leaf, given["dq"][0, :, : leaf.end - leaf.first], sums[:, : leaf.end], None
 
 
-def sums_in(memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, q_tile: int) -> torch.Tensor:
+def sums_in(
+    memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, q_tile: int
+) -> torch.Tensor:
     """The f32 sums of dK and dV that a kernel left in its workspace, [2, rows of whole kv tiles,
     head_dim]."""
-    words = [memory[one.offset:one.offset + one.bytes].view(torch.float32) for one in (regions["dk_sum"], regions["dv_sum"])]
-    sums = torch.empty((2, words[0].numel() // head_dim, head_dim), dtype=torch.float32, device=memory.device)
+    words = [
+        memory[one.offset : one.offset + one.bytes].view(torch.float32)
+        for one in (regions["dk_sum"], regions["dv_sum"])
+    ]
+    sums = torch.empty(
+        (2, words[0].numel() // head_dim, head_dim), dtype=torch.float32, device=memory.device
+    )
     for out, one in zip(sums, words):
         write_rows(one, out, q_tile)
     return sums
@@ -159,16 +228,31 @@ def write_rows(words: torch.Tensor, out: torch.Tensor, q_tile: int) -> None:
     rows.permute(0, 5, 1, 6, 2, 4, 7, 3, 8).copy_(fragments)
 
 
-def wanted_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int) -> Wanted:
+def wanted_of_leaf(
+    head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int
+) -> Wanted:
     """In parts, so that there are sums: two of the query heads; of an odd number of heads each
     by itself; of one head two runs of its q tiles."""
     parts = 2 if group % 2 == 0 or group == 1 else group
-    return Wanted(head_dim, ELEMENTS[dtype], CAUSAL, SEARCHED, parts, has_runs=group == 1, sizes=(1, group, 1, q_rows, context), takes_delta=True)
+    return Wanted(
+        head_dim,
+        ELEMENTS[dtype],
+        CAUSAL,
+        SEARCHED,
+        parts,
+        has_runs=group == 1,
+        sizes=(1, group, 1, q_rows, context),
+        takes_delta=True,
+    )
 
 
 @functools.lru_cache(maxsize=MOST_KERNELS)
-def kernel_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int) -> KeptKernel:
-    return KeptKernel(maker_of(texts_of(wanted_of_leaf(head_dim, dtype, group, q_rows, context))), cuda_driver())
+def kernel_of_leaf(
+    head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int
+) -> KeptKernel:
+    return KeptKernel(
+        maker_of(texts_of(wanted_of_leaf(head_dim, dtype, group, q_rows, context))), cuda_driver()
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -176,10 +260,14 @@ def _certificates(head_dim: int, dtype: torch.dtype, group: int) -> tuple[str, .
     """Certificates of the programs of leaves and of lists. Which orders are found for which shapes,
     and which program a whole document takes, is libdash's."""
     found = [f"orders of dash {library().dashGetVersion().text}"]
-    for wanted in (for_any_sizes(wanted_of_leaf(head_dim, dtype, group, 1, 1)),
-                   Wanted(head_dim, ELEMENTS[dtype], CAUSAL, level="machine", is_list=True, takes_delta=True)):
+    for wanted in (
+        for_any_sizes(wanted_of_leaf(head_dim, dtype, group, 1, 1)),
+        Wanted(head_dim, ELEMENTS[dtype], CAUSAL, level="machine", is_list=True, takes_delta=True),
+    ):
         program, options, name = program_of(wanted)
-        found.append(json.loads(compile_program(program, options, name=name)[0].manifest)["certificate"])
+        found.append(
+            json.loads(compile_program(program, options, name=name)[0].manifest)["certificate"]
+        )
     return tuple(found)
 
 

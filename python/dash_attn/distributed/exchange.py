@@ -60,7 +60,11 @@ class Exchange(Protocol):
 
 def splits(phase: Phase, rank: int, problem: Problem) -> tuple[list[int], list[int]]:
     """Words that go to each rank of the phase's group, and come from each."""
-    begin, size = (problem.node_of(rank) * problem.ranks_per_node, problem.ranks_per_node) if phase.of_node else (0, problem.ranks)
+    begin, size = (
+        (problem.node_of(rank) * problem.ranks_per_node, problem.ranks_per_node)
+        if phase.of_node
+        else (0, problem.ranks)
+    )
     size = min(size, problem.ranks - begin)
     found = [0] * size, [0] * size
     for message in phase.sent:
@@ -77,19 +81,32 @@ class Together:
     overlaps = False
 
     def __init__(self, size: int, device: torch.device, per_node: int) -> None:
-        self.ranks, self.size, self.device, self.worlds, self.per_node = range(size), size, device, 0, per_node
+        self.ranks, self.size, self.device, self.worlds, self.per_node = (
+            range(size),
+            size,
+            device,
+            0,
+            per_node,
+        )
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> None:
-        waiting = {rank: transfer for rank, program in programs.items() if (transfer := next(program, None))}
+        waiting = {
+            rank: transfer
+            for rank, program in programs.items()
+            if (transfer := next(program, None))
+        }
         while waiting:
             # Nodes that have nothing to pass on among themselves are ahead of the others.
-            served = {rank: transfer for rank, transfer in waiting.items() if transfer.phase.of_node} or dict(waiting)
+            served = {
+                rank: transfer for rank, transfer in waiting.items() if transfer.phase.of_node
+            } or dict(waiting)
             for phase, _, receive in served.values():
                 for message in phase.received:
                     there = served[message.sender]
                     assert there.phase.name == phase.name, (there.phase.name, phase.name)
-                    receive[message.receive_offset:message.receive_offset + message.bytes] = there.send[
-                        message.send_offset:message.send_offset + message.bytes]
+                    receive[message.receive_offset : message.receive_offset + message.bytes] = (
+                        there.send[message.send_offset : message.send_offset + message.bytes]
+                    )
             for rank in served:
                 transfer = next(programs[rank], None)
                 if transfer is None:

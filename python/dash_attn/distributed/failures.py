@@ -32,9 +32,27 @@ class Watch:
     """store: of keys that only these ranks use; abort: ends what a rank waits for; is_alive:
     whether there is anything to look for."""
 
-    def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None], is_alive: Callable[[], bool]) -> None:
-        self.rank, self.size, self.where, self.call, self.since = rank, size, OUTSIDE, 0, time.monotonic()
-        self._store, self._abort, self._is_alive, self._looks = store, abort, is_alive, LOOKS * max(1.0, size / 64)
+    def __init__(
+        self,
+        store: Any,
+        rank: int,
+        size: int,
+        abort: Callable[[], None],
+        is_alive: Callable[[], bool],
+    ) -> None:
+        self.rank, self.size, self.where, self.call, self.since = (
+            rank,
+            size,
+            OUTSIDE,
+            0,
+            time.monotonic(),
+        )
+        self._store, self._abort, self._is_alive, self._looks = (
+            store,
+            abort,
+            is_alive,
+            LOOKS * max(1.0, size / 64),
+        )
         self._ended, self._seen, self._error = threading.Event(), threading.Event(), ""
         threading.Thread(target=self._look, name="dash world", daemon=True).start()
         atexit.register(self._ended.set)
@@ -59,7 +77,13 @@ class Watch:
 
     def tell(self, error: BaseException) -> None:
         """This rank raised: the first to say so is the one that is named."""
-        self._say({"rank": self.rank, "where": self.where, "error": f"{type(error).__name__}: {error}"[:2000]})
+        self._say(
+            {
+                "rank": self.rank,
+                "where": self.where,
+                "error": f"{type(error).__name__}: {error}"[:2000],
+            }
+        )
 
     def _say(self, what: dict[str, Any]) -> None:
         with contextlib.suppress(Exception):
@@ -74,32 +98,53 @@ class Watch:
         return RankError(self._error)
 
     def _explained(self, symptom: str) -> RankError:
-        here = f"rank {self.rank} was {self.where}" if self.where == OUTSIDE else f"rank {self.rank} waited in {self.where}"
+        here = (
+            f"rank {self.rank} was {self.where}"
+            if self.where == OUTSIDE
+            else f"rank {self.rank} waited in {self.where}"
+        )
         try:
             if not self._store.check([FAILED]):
                 self._say({"rank": self.rank, "where": self.where, "symptom": symptom})
             said = json.loads(self._store.get(FAILED))
             if "error" in said:
-                return RankError(f"rank {said['rank']} raised in {said['where']}, while {here}: {said['error']}")
+                return RankError(
+                    f"rank {said['rank']} raised in {said['where']}, while {here}: {said['error']}"
+                )
             symptom = symptom or said["symptom"]
             places = self._ask()
         except Exception as error:  # noqa: BLE001: whatever a store that is gone gives
-            return RankError(f"{here}, and the process that has the store of torch.distributed, usually rank 0's, has ended or does not answer: "
-                             f"{symptom or error}")
+            return RankError(
+                f"{here}, and the process that has the store of torch.distributed, usually rank"
+                f" 0's, has ended or does not answer: {symptom or error}"
+            )
         missing = [rank for rank in range(self.size) if rank not in places]
         if missing:
             ranks, verb = named(missing), "has" if len(missing) == 1 else "have"
-            return RankError(f"{ranks} {verb} ended, or hang{'s' * (len(missing) == 1)} where no other thread runs, while {here}: {symptom}")
-        others = [f"rank {rank} is {'in ' * (place != OUTSIDE)}{place}"
-                  for rank, place in sorted(places.items()) if place != self.where]
-        return RankError(f"{here}, and waited in vain: {'; '.join(others[:8]) or 'all others are there, too'}: {symptom}")
+            return RankError(
+                f"{ranks} {verb} ended, or hang{'s' * (len(missing) == 1)} where no other thread"
+                f" runs, while {here}: {symptom}"
+            )
+        others = [
+            f"rank {rank} is {'in ' * (place != OUTSIDE)}{place}"
+            for rank, place in sorted(places.items())
+            if place != self.where
+        ]
+        return RankError(
+            f"{here}, and waited in vain: {'; '.join(others[:8]) or 'all others are there, too'}:"
+            f" {symptom}"
+        )
 
     def _ask(self) -> dict[int, str]:
         """Where each rank is that answers."""
         self._answer()
         end = time.monotonic() + PATIENCE * max(1.0, self._looks / LOOKS)
         while True:
-            places = {rank: self._store.get(f"at {rank}").decode() for rank in range(self.size) if self._store.check([f"at {rank}"])}
+            places = {
+                rank: self._store.get(f"at {rank}").decode()
+                for rank in range(self.size)
+                if self._store.check([f"at {rank}"])
+            }
             if len(places) == self.size or time.monotonic() > end:
                 return places
             time.sleep(LOOKS / 4)
@@ -129,4 +174,8 @@ class Watch:
 
 
 def named(ranks: list[int]) -> str:
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks[:16]))}{' …' * (len(ranks) > 16)}"
+    return (
+        f"rank {ranks[0]}"
+        if len(ranks) == 1
+        else f"ranks {', '.join(map(str, ranks[:16]))}{' …' * (len(ranks) > 16)}"
+    )

@@ -34,7 +34,9 @@ class Flight:
     def start(self, part: str, of_pass: str) -> None:
         exchange = self.world.exchange
         with exchange.guard(f"a {of_pass} of attention", self.call):
-            self.started = exchange.start({rank: getattr(one, part)() for rank, one in self.passes.items()}, self.plan.problem)
+            self.started = exchange.start(
+                {rank: getattr(one, part)() for rank, one in self.passes.items()}, self.plan.problem
+            )
 
     def compute(self, of_pass: str) -> None:
         with self.world.exchange.guard(f"the leaves of a {of_pass}", self.call):
@@ -57,8 +59,11 @@ class Send(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, flight: Flight, *tensors: torch.Tensor) -> torch.Tensor:
         ctx.flight, world = flight, flight.world
-        flight.inputs = [tensors[i:i + 3] for i in range(0, len(tensors), 3)]
-        flight.passes = {rank: Forward(flight.plan, rank, world.form, world.kernel, *given) for rank, given in zip(world.exchange.ranks, flight.inputs)}
+        flight.inputs = [tensors[i : i + 3] for i in range(0, len(tensors), 3)]
+        flight.passes = {
+            rank: Forward(flight.plan, rank, world.form, world.kernel, *given)
+            for rank, given in zip(world.exchange.ranks, flight.inputs)
+        }
         flight.start("send", "forward")
         return tensors[0].new_empty(0)
 
@@ -84,7 +89,7 @@ class Compute(torch.autograd.Function):
     def backward(ctx: Any, token: torch.Tensor) -> tuple[Any, ...]:
         flight, saved = ctx.flight, ctx.saved_tensors
         for i, one in enumerate(flight.passes.values()):
-            one.keep(saved[3 * i:3 * i + 3])
+            one.keep(saved[3 * i : 3 * i + 3])
         flight.compute("backward")
         return None, token
 
@@ -96,7 +101,13 @@ class Receive(torch.autograd.Function):
     def forward(ctx: Any, flight: Flight, token: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.flight = flight
         found = flight.outputs("forward")
-        ctx.save_for_backward(*(tensor for given, outputs in zip(flight.inputs, found) for tensor in (*given, *outputs)))
+        ctx.save_for_backward(
+            *(
+                tensor
+                for given, outputs in zip(flight.inputs, found)
+                for tensor in (*given, *outputs)
+            )
+        )
         flight.inputs = []
         ctx.set_materialize_grads(False)
         return tuple(one for of_rank in found for one in of_rank)
@@ -107,16 +118,42 @@ class Receive(torch.autograd.Function):
         flight, saved, world = ctx.flight, ctx.saved_tensors, ctx.flight.world
         flight.passes, call = {}, world.twice.next_call(flight.plan, world.number)
         for i, rank in enumerate(world.exchange.ranks):
-            *given, o, lse = saved[5 * i:5 * i + 5]
-            do, dlse = (torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip((o, lse), gradients[2 * i:2 * i + 2]))
-            flight.passes[rank] = Backward(flight.plan, rank, world.form, world.kernel, world.scale, world.twice, call, *given, o, lse, do, dlse)
+            *given, o, lse = saved[5 * i : 5 * i + 5]
+            do, dlse = (
+                torch.zeros_like(one) if gradient is None else gradient
+                for one, gradient in zip((o, lse), gradients[2 * i : 2 * i + 2])
+            )
+            flight.passes[rank] = Backward(
+                flight.plan,
+                rank,
+                world.form,
+                world.kernel,
+                world.scale,
+                world.twice,
+                call,
+                *given,
+                o,
+                lse,
+                do,
+                dlse,
+            )
         flight.start("send", "backward")
         return None, saved[0].new_empty(0)
 
 
 @torch.compiler.disable
-def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens: Any = None, group: Any = None, continues: bool = False,
-              return_lse: bool = False, **options: Any) -> Any:
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    world: World | None = None,
+    cu_seqlens: Any = None,
+    group: Any = None,
+    continues: bool = False,
+    return_lse: bool = False,
+    **options: Any,
+) -> Any:
     """Causal attention within each of the world's documents; its bits and those of its gradients
     depend on neither ranks nor places.
 
@@ -135,40 +172,64 @@ def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens:
         demand(None if world is None else "world: expected none beside cu_seqlens, found one")
         world = world_of(q, k, cu_seqlens, group, continues, options)
     elif group is not None or options:
-        raise ArgumentError(f"{'group' if group is not None else next(iter(options))}: expected cu_seqlens beside it, found None; options of a world are "
-                            "those of World(...)")
+        raise ArgumentError(
+            f"{'group' if group is not None else next(iter(options))}: expected cu_seqlens beside"
+            " it, found None; options of a world are those of World(...)"
+        )
     world = current_world() if world is None else world
-    demand(None if world is not None else "world: expected one, or a call inside of `with world.as_current():`, found None")
+    demand(
+        None
+        if world is not None
+        else "world: expected one, or a call inside of `with world.as_current():`, found None"
+    )
     world.calls += 1
     tensors = tensors_of(world, q, k, v)
     flights = [Flight(world, plan) for plan in world.parts]
-    tokens = [Send.apply(flight, *given) for flight, given in zip(flights, split(tensors, [one.plan.problem for one in flights]))]
+    tokens = [
+        Send.apply(flight, *given)
+        for flight, given in zip(flights, split(tensors, [one.plan.problem for one in flights]))
+    ]
     tokens = [Compute.apply(flight, token) for flight, token in zip(flights, tokens)]
-    o, lse = given_back([Receive.apply(flight, token) for flight, token in zip(flights, tokens)], isinstance(q, (list, tuple)))
+    o, lse = given_back(
+        [Receive.apply(flight, token) for flight, token in zip(flights, tokens)],
+        isinstance(q, (list, tuple)),
+    )
     return (o, lse) if return_lse else o
 
 
 def begin(world: World, q: Any, k: Any, v: Any) -> tuple[Flight, torch.Tensor, bool]:
-    """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the rest.
-    """
+    """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the
+    rest."""
     world.calls += 1
     flight = Flight(world, world.plan)
     return flight, Send.apply(flight, *tensors_of(world, q, k, v)), isinstance(q, (list, tuple))
 
 
-def split(tensors: Sequence[torch.Tensor], problems: Sequence[Problem]) -> list[tuple[torch.Tensor, ...]]:
+def split(
+    tensors: Sequence[torch.Tensor], problems: Sequence[Problem]
+) -> list[tuple[torch.Tensor, ...]]:
     """The heads of each part. Not by slices, whose gradients would be added to zeros: so a zero
     would lose its sign."""
     if len(problems) == 1:
         return [tuple(tensors)]
     of_heads = {"q": [one.heads for one in problems], "kv": [one.kv_heads for one in problems]}
-    return list(zip(*(tensor.split(of_heads["q" if i % 3 == 0 else "kv"], 1) for i, tensor in enumerate(tensors))))
+    return list(
+        zip(
+            *(
+                tensor.split(of_heads["q" if i % 3 == 0 else "kv"], 1)
+                for i, tensor in enumerate(tensors)
+            )
+        )
+    )
 
 
 def given_back(parts: Sequence[tuple[torch.Tensor, ...]], is_list: bool) -> tuple[Any, Any]:
     """O and LSE of all heads: of each rank, where the caller gave lists."""
     found = list(zip(*parts))
-    o, lse = ([one[0] if len(one) == 1 else torch.cat(one, dim) for one in found[i::2]] for i, dim in ((0, 1), (1, 0)))
+    o, lse = (
+        [one[0] if len(one) == 1 else torch.cat(one, dim) for one in found[i::2]]
+        for i, dim in ((0, 1), (1, 0))
+    )
     return (o, lse) if is_list else (o[0], lse[0])
 
 
@@ -182,7 +243,14 @@ def _tensors_of(world: World, q: Any, k: Any, v: Any) -> list[torch.Tensor]:
     given = [one if isinstance(one, (list, tuple)) else [one] for one in (q, k, v)]
     ranks = world.exchange.ranks
     for name, one in zip("qkv", given):
-        demand(None if len(one) == len(ranks) else f"{name}: expected a list of {len(ranks)} tensors, one for each virtual rank, found {len(one)}")
+        demand(
+            None
+            if len(one) == len(ranks)
+            else (
+                f"{name}: expected a list of {len(ranks)} tensors, one for each virtual rank, found"
+                f" {len(one)}"
+            )
+        )
     found = list(zip(*given))
     for rank, one in zip(ranks, found):
         demand(world.refusal_of(one, rank))

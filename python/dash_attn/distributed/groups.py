@@ -25,20 +25,40 @@ _made: dict[Any, Groups] = {}  # of this process, by ranks, device and nodes
 _count: dict[tuple[int, ...], int] = {}
 
 
-def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | None, timeout: datetime.timedelta | None) -> Groups:
+def groups_of(
+    group: Any,
+    device: torch.device | None,
+    ranks_per_node: int | None,
+    timeout: datetime.timedelta | None,
+) -> Groups:
     """Made by all ranks of the group when it is first asked for; the same from then on."""
     if not dist.is_initialized():
-        raise ArgumentError("ranks: expected torch.distributed to be initialized: torch.distributed.init_process_group")
+        raise ArgumentError(
+            "ranks: expected torch.distributed to be initialized:"
+            " torch.distributed.init_process_group"
+        )
     if hasattr(group, "get_group"):  # a device mesh
         if group.ndim != 1:
-            raise ArgumentError(f"ranks: expected a device mesh of one dimension, found {group.ndim}: mesh[name] is one")
+            raise ArgumentError(
+                f"ranks: expected a device mesh of one dimension, found {group.ndim}: mesh[name]"
+                " is one"
+            )
         group = group.get_group()
     ranks = tuple(dist.get_process_group_ranks(group))
     if dist.get_rank() not in ranks:
-        raise ArgumentError(f"ranks: expected a group that this rank, {dist.get_rank()}, is in, found one of {ranks}")
-    has_nccl = "cuda" in str(dist.get_backend_config(group)) and "nccl" in str(dist.get_backend_config(group))
+        raise ArgumentError(
+            f"ranks: expected a group that this rank, {dist.get_rank()}, is in, found one of"
+            f" {ranks}"
+        )
+    has_nccl = "cuda" in str(dist.get_backend_config(group)) and "nccl" in str(
+        dist.get_backend_config(group)
+    )
     if device is None:
-        device = torch.device("cuda", torch.cuda.current_device()) if has_nccl and torch.cuda.is_available() else torch.device("cpu")
+        device = (
+            torch.device("cuda", torch.cuda.current_device())
+            if has_nccl and torch.cuda.is_available()
+            else torch.device("cpu")
+        )
     per_node = local_size(ranks) if ranks_per_node is None else ranks_per_node
     key = (ranks, device, per_node)
     found = _made.get(key)
@@ -53,7 +73,10 @@ def local_size(ranks: tuple[int, ...]) -> int:
     whole nodes."""
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     size = int(local) if local.isdigit() and int(local) > 0 else len(ranks)
-    is_whole = len(ranks) % size == 0 and all(ranks[i] % size == i % size and ranks[i] // size == ranks[i - i % size] // size for i in range(len(ranks)))
+    is_whole = len(ranks) % size == 0 and all(
+        ranks[i] % size == i % size and ranks[i] // size == ranks[i - i % size] // size
+        for i in range(len(ranks))
+    )
     return size if is_whole else len(ranks)
 
 
@@ -66,8 +89,20 @@ class Groups:
     def overlaps(self) -> bool:
         return self._stream is not None
 
-    def __init__(self, ranks: tuple[int, ...], device: torch.device, per_node: int, timeout: datetime.timedelta) -> None:
-        self.default, self.members, self.device, self.timeout, self.per_node = dist.group.WORLD, ranks, device, timeout, per_node
+    def __init__(
+        self,
+        ranks: tuple[int, ...],
+        device: torch.device,
+        per_node: int,
+        timeout: datetime.timedelta,
+    ) -> None:
+        self.default, self.members, self.device, self.timeout, self.per_node = (
+            dist.group.WORLD,
+            ranks,
+            device,
+            timeout,
+            per_node,
+        )
         self.rank, self.size = ranks.index(dist.get_rank()), len(ranks)
         self.ranks = (self.rank,)
         backend = self._backend()
@@ -76,14 +111,33 @@ class Groups:
         def group(members: tuple[int, ...], backend: str, name: str) -> Any:
             # which older PyTorchs do not have
             order = {} if list(members) == sorted(members) else {"sort_ranks": False}
-            return dist.new_group(list(members), timeout=timeout, backend=backend, use_local_synchronization=True, group_desc=f"dash world {name}", **order)
+            return dist.new_group(
+                list(members),
+                timeout=timeout,
+                backend=backend,
+                use_local_synchronization=True,
+                group_desc=f"dash world {name}",
+                **order,
+            )
 
         self._control = group(ranks, "gloo", "agreement")
         self._all = group(ranks, backend, "all")
-        self._node = self._all if per_node >= self.size else group(ranks[first:first + per_node], backend, "node")
+        self._node = (
+            self._all
+            if per_node >= self.size
+            else group(ranks[first : first + per_node], backend, "node")
+        )
         number = _count[ranks] = _count.get(ranks, 0) + 1
-        name = f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
-        self.watch = Watch(dist.PrefixStore(name, dist.distributed_c10d._get_default_store()), self.rank, self.size, self._abort, self.is_alive)
+        name = (
+            f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
+        )
+        self.watch = Watch(
+            dist.PrefixStore(name, dist.distributed_c10d._get_default_store()),
+            self.rank,
+            self.size,
+            self._abort,
+            self.is_alive,
+        )
         self.worlds = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
@@ -134,7 +188,11 @@ class Groups:
         end, pause = time.monotonic() + self.timeout.total_seconds(), 1e-5
         while not work.is_completed():
             if self.watch.has_failed or time.monotonic() > end:
-                raise self.watch.explain("" if self.watch.has_failed else f"nothing came for {self.timeout.total_seconds():g} seconds")
+                raise self.watch.explain(
+                    ""
+                    if self.watch.has_failed
+                    else f"nothing came for {self.timeout.total_seconds():g} seconds"
+                )
             time.sleep(pause)
             pause = min(2 * pause, 2e-3)
         try:
@@ -173,14 +231,28 @@ class Groups:
 
     def _transfer(self, transfer: Transfer, problem: Problem) -> None:
         phase, send, receive = transfer
-        self._all_to_all(phase, receive.view(torch.int32), send.view(torch.int32), *splits(phase, self.rank, problem))
+        self._all_to_all(
+            phase,
+            receive.view(torch.int32),
+            send.view(torch.int32),
+            *splits(phase, self.rank, problem),
+        )
 
-    def _all_to_all(self, phase: Phase, receive: torch.Tensor, send: torch.Tensor, sent: list[int], received: list[int]) -> None:
+    def _all_to_all(
+        self,
+        phase: Phase,
+        receive: torch.Tensor,
+        send: torch.Tensor,
+        sent: list[int],
+        received: list[int],
+    ) -> None:
         group = self._node if phase.of_node else self._all
         if self._stream is not None:
             dist.all_to_all_single(receive, send, received, sent, group=group)
         else:
-            self._wait(dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True))
+            self._wait(
+                dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True)
+            )
 
 
 class Staged(Groups):
@@ -194,8 +266,17 @@ class Staged(Groups):
     def _backend(self) -> str:
         return "gloo"
 
-    def _all_to_all(self, phase: Phase, receive: torch.Tensor, send: torch.Tensor, sent: list[int], received: list[int]) -> None:
-        there, here = (torch.empty(one.shape, dtype=one.dtype, pin_memory=True) for one in (send, receive))
+    def _all_to_all(
+        self,
+        phase: Phase,
+        receive: torch.Tensor,
+        send: torch.Tensor,
+        sent: list[int],
+        received: list[int],
+    ) -> None:
+        there, here = (
+            torch.empty(one.shape, dtype=one.dtype, pin_memory=True) for one in (send, receive)
+        )
         there.copy_(send)  # waits for the device
         group = self._node if phase.of_node else self._all
         self._wait(dist.all_to_all_single(here, there, received, sent, group=group, async_op=True))

@@ -13,8 +13,10 @@ class KeptLaunch(TorchLaunch):
     def run_kept(self) -> torch.Tensor:
         """Launches all entries; gives the workspace as bytes, which the caller has from then on.
         Raises DriverError."""
-        memory = torch.empty(self._bytes + ALIGNMENT, dtype=torch.uint8, device=f"cuda:{self._device}")
-        memory = memory[-memory.data_ptr() % ALIGNMENT:]
+        memory = torch.empty(
+            self._bytes + ALIGNMENT, dtype=torch.uint8, device=f"cuda:{self._device}"
+        )
+        memory = memory[-memory.data_ptr() % ALIGNMENT :]
         with self.workspace.lock:
             self._memory.address = memory.data_ptr()
             if self._table is None:

@@ -27,7 +27,10 @@ def local_rows(problem: Problem, rank: int, rows: torch.Tensor) -> torch.Tensor:
     """rows: [all rows, …]."""
     total = sum(problem.documents)
     if rows.dim() < 1 or rows.shape[0] != total:
-        raise ArgumentError(f"rows: expected [{total}, …], all rows of all documents, found the shape {tuple(rows.shape)}")
+        raise ArgumentError(
+            f"rows: expected [{total}, …], all rows of all documents, found the shape"
+            f" {tuple(rows.shape)}"
+        )
     return rows[places_of(problem, rank)[0].to(rows.device)]
 
 
@@ -36,4 +39,3 @@ def shifted(problem: Problem, tokens: torch.Tensor) -> torch.Tensor:
     found = tokens.roll(-1, 0)
     found[torch.tensor(problem.documents).cumsum(0).to(tokens.device) - 1] = IGNORED
     return found
-

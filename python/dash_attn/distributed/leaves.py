@@ -12,11 +12,15 @@ from .plan import Plan, Run
 from .problem import Leaf
 from .rows import Rows
 
-Gradients = tuple[Leaf, torch.Tensor, "torch.Tensor | None", "tuple[torch.Tensor, torch.Tensor] | None"]
+Gradients = tuple[
+    Leaf, torch.Tensor, "torch.Tensor | None", "tuple[torch.Tensor, torch.Tensor] | None"
+]
 
 
 class LeafKernel(Protocol):
-    def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
+    def forward(
+        self, plan: Plan, runs: Sequence[Run], rows: Rows
+    ) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
         """For each run, in any order: o as [query heads, rows, head_dim] and the LSE as [query
         heads, rows] of float32, natural logarithms. rows: where q, k and v are read from."""
 

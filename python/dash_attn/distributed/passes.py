@@ -10,7 +10,26 @@ import torch
 
 from ..torch.delta import delta_of
 from .exchange import Program, Transfer
-from .plan import BACKWARD, DELTA, DK, DO, DQ, DV, FORWARD, HOME, K, LSE, NODE, O, Q, SERVER, SUMS, V, Phase, Plan
+from .plan import (
+    BACKWARD,
+    DELTA,
+    DK,
+    DO,
+    DQ,
+    DV,
+    FORWARD,
+    HOME,
+    K,
+    LSE,
+    NODE,
+    O,
+    Q,
+    SERVER,
+    SUMS,
+    V,
+    Phase,
+    Plan,
+)
 from .problem import Leaf
 from .rows import Format, Piece, Rows
 from .sums import Part, ServerFolds, Sums, add_rounded
@@ -34,18 +53,28 @@ class Pass:
         self.rows.add_local(tensor, values, self.homes, self.kv_heads)
 
     def own(self, tensor: int, like: torch.Tensor) -> torch.Tensor:
-        return self.rows.write_local(tensor, torch.empty_like(like, memory_format=torch.contiguous_format), self.homes, self.kv_heads)
+        return self.rows.write_local(
+            tensor,
+            torch.empty_like(like, memory_format=torch.contiguous_format),
+            self.homes,
+            self.kv_heads,
+        )
 
     def pack(self, phase: Phase, buffer: torch.Tensor) -> None:
         for message in phase.sent:
             for tensor, values in self.form.views(buffer, message.send_offset, message):
-                self.rows.read(tensor, message.document, message.head, message.first, message.end, values)
+                self.rows.read(
+                    tensor, message.document, message.head, message.first, message.end, values
+                )
 
     def exchange(self, of_pass: int, name: str) -> Program:
         phase = self.plan.phase(of_pass, name, self.rank)
         if phase.is_idle:
             return
-        send, receive = (torch.empty(size, dtype=torch.uint8, device=self.form.device) for size in (phase.send, phase.receive))
+        send, receive = (
+            torch.empty(size, dtype=torch.uint8, device=self.form.device)
+            for size in (phase.send, phase.receive)
+        )
         self.pack(phase, send)
         yield Transfer(phase, send, receive)
         self.buffers[of_pass, name] = receive
@@ -59,7 +88,16 @@ class Forward(Pass):
     """q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: the rank's own rows, in the
     order of its homes."""
 
-    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        rank: int,
+        form: Format,
+        kernel: LeafKernel,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+    ) -> None:
         super().__init__(plan, rank, form, kernel)
         self.q = q
         for tensor, values in ((Q, q), (K, k), (V, v)):
@@ -81,27 +119,53 @@ class Forward(Pass):
 
     def outputs(self) -> tuple[torch.Tensor, torch.Tensor]:
         """o, [rows, heads, head_dim], and the LSE, [heads, rows] of float32."""
-        lse = torch.empty((self.q.shape[1], self.q.shape[0]), dtype=torch.float32, device=self.q.device)
+        lse = torch.empty(
+            (self.q.shape[1], self.q.shape[0]), dtype=torch.float32, device=self.q.device
+        )
         return self.own(O, self.q), self.rows.write_local(LSE, lse, self.homes, self.kv_heads)
 
     def kept(self) -> list[torch.Tensor]:
         """What the server keeps for the backward, as `Backward` takes it: what came, and the LSE
         of its runs, one behind the other."""
-        lse = [self.rows.head(LSE, run.document, run.head, *ends_of(self.plan, run)).flatten() for run in self.plan.runs(self.rank)]
+        lse = [
+            self.rows.head(LSE, run.document, run.head, *ends_of(self.plan, run)).flatten()
+            for run in self.plan.runs(self.rank)
+        ]
         nothing = torch.empty(0, device=self.form.device)
-        return [self.buffers.get((FORWARD, name), nothing) for name in ("inputs", "relays")] + [torch.cat(lse) if lse else nothing]
+        return [self.buffers.get((FORWARD, name), nothing) for name in ("inputs", "relays")] + [
+            torch.cat(lse) if lse else nothing
+        ]
 
 
 class Backward(Pass):
     """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients.
     call: what is computed twice."""
 
-    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, scale: float, twice: Twice, call: Call, q: torch.Tensor,
-                 k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        rank: int,
+        form: Format,
+        kernel: LeafKernel,
+        scale: float,
+        twice: Twice,
+        call: Call,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        o: torch.Tensor,
+        lse: torch.Tensor,
+        do: torch.Tensor,
+        dlse: torch.Tensor,
+    ) -> None:
         super().__init__(plan, rank, form, kernel)
         self.q, self.k = q, k
         self.sums, self.twice, self.call = Sums(plan, self.rows, scale), twice, call
-        self.sampled = {(one.run.document, one.run.head, one.number): place for place, one in enumerate(call.samples) if one.run.rank == rank}
+        self.sampled = {
+            (one.run.document, one.run.head, one.number): place
+            for place, one in enumerate(call.samples)
+            if one.run.rank == rank
+        }
         twice.results += results_of_homes(plan, call, rank, o)
         delta = delta_of(do, o, lse, dlse)
         local = [(Q, q), (K, k), (V, v), (DO, do), (DELTA, delta)]
@@ -121,7 +185,17 @@ class Backward(Pass):
         for run in self.plan.runs(self.rank):
             first, end = ends_of(self.plan, run)
             size = self.form.group * (end - first)
-            self.rows.add(LSE, run.document, Piece(run.head, 1, first, end, lse[at:at + size].view(1, self.form.group, end - first)))
+            self.rows.add(
+                LSE,
+                run.document,
+                Piece(
+                    run.head,
+                    1,
+                    first,
+                    end,
+                    lse[at : at + size].view(1, self.form.group, end - first),
+                ),
+            )
             at += size
 
     def send(self) -> Program:
@@ -130,29 +204,48 @@ class Backward(Pass):
 
     def compute(self) -> None:
         folds = ServerFolds(self.sums, self._folds(SERVER))
-        for leaf, dq, sums, whole in self.kernel.backward(self.plan, self.plan.runs(self.rank), self.rows):
+        for leaf, dq, sums, whole in self.kernel.backward(
+            self.plan, self.plan.runs(self.rank), self.rows
+        ):
             self._hash(leaf, dq, sums, whole)
             self.rows.add(DQ, leaf.document, Piece(leaf.head, 1, leaf.first, leaf.end, dq[None]))
             if whole is not None:
                 for tensor, values in zip((DK, DV), whole):
-                    self.rows.add(tensor, leaf.document, Piece(leaf.head, 1, 0, leaf.end, values[None, None]))
+                    self.rows.add(
+                        tensor, leaf.document, Piece(leaf.head, 1, 0, leaf.end, values[None, None])
+                    )
             elif leaf.is_whole:
-                add_rounded(self.rows, leaf.document, leaf.head, Part(0, leaf.end, sums), self.sums.scale)
+                add_rounded(
+                    self.rows, leaf.document, leaf.head, Part(0, leaf.end, sums), self.sums.scale
+                )
             else:
-                self.sums.add(leaf.document, leaf.head, Node(0, leaf.number), Part(0, leaf.end, sums))
+                self.sums.add(
+                    leaf.document, leaf.head, Node(0, leaf.number), Part(0, leaf.end, sums)
+                )
                 folds.advance(leaf.document, leaf.head)
         folds.finish()
 
-    def _hash(self, leaf: Leaf, dq: torch.Tensor, sums: torch.Tensor | None, whole: tuple[torch.Tensor, torch.Tensor] | None) -> None:
+    def _hash(
+        self,
+        leaf: Leaf,
+        dq: torch.Tensor,
+        sums: torch.Tensor | None,
+        whole: tuple[torch.Tensor, torch.Tensor] | None,
+    ) -> None:
         """Hashes of a leaf that is computed twice, before folds change its sums."""
         if (place := self.sampled.get((leaf.document, leaf.head, leaf.number))) is not None:
             lse = self.rows.head(LSE, leaf.document, leaf.head, leaf.first, leaf.end)
-            self.twice.results.append(Result(self.call.number, place, self.rank, hashes_of(lse, dq, sums, whole), None))
+            self.twice.results.append(
+                Result(self.call.number, place, self.rank, hashes_of(lse, dq, sums, whole), None)
+            )
 
     def _send_checks(self) -> Program:
         phase = checks_of(self.plan, self.form, self.call.samples, self.rank).phase
         if not phase.is_idle:
-            send, self.inputs = (torch.empty(size, dtype=torch.uint8, device=self.form.device) for size in (phase.send, phase.receive))
+            send, self.inputs = (
+                torch.empty(size, dtype=torch.uint8, device=self.form.device)
+                for size in (phase.send, phase.receive)
+            )
             self.pack(phase, send)
             yield Transfer(phase, send, self.inputs)
 
@@ -162,7 +255,7 @@ class Backward(Pass):
         for place, sample in enumerate(self.call.samples):
             if sample.checker == self.rank:
                 size = sum(one.bytes for one in messages_of(self.plan, self.form, sample))
-                inputs = self.inputs[begins[sample]:begins[sample] + size]
+                inputs = self.inputs[begins[sample] : begins[sample] + size]
                 found = again(self.plan, self.form, self.kernel, sample, self.rank, inputs)
                 self.twice.results.append(Result(self.call.number, place, self.rank, found, inputs))
 
@@ -187,7 +280,9 @@ class Backward(Pass):
         for message in phase.sent:
             if message.what == SUMS:
                 self.sums.pack(buffer, message)
-        super().pack(phase._replace(sent=[message for message in phase.sent if message.what != SUMS]), buffer)
+        super().pack(
+            phase._replace(sent=[message for message in phase.sent if message.what != SUMS]), buffer
+        )
 
     def take(self, phase: Phase, receive: torch.Tensor) -> None:
         super().take(phase, receive)

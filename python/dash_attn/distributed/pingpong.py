@@ -17,7 +17,9 @@ class Layer(Protocol):
         """What the next layer begins with."""
 
 
-def pingpong(layers: Sequence[Layer], x0: Any, x1: Any, *, worlds: tuple[World, World]) -> tuple[Any, Any]:
+def pingpong(
+    layers: Sequence[Layer], x0: Any, x1: Any, *, worlds: tuple[World, World]
+) -> tuple[Any, Any]:
     """Runs layers over two micro-batches, each with its world, as a loop over the layers would
     run each by itself, with the same bits.
 
@@ -26,7 +28,9 @@ def pingpong(layers: Sequence[Layer], x0: Any, x1: Any, *, worlds: tuple[World, 
     while the other is computed.
     """
     x = [x0, x1]
-    on_their_way = [begin(world, *layers[0].before(one)) for world, one in zip(worlds, x)] if layers else []
+    on_their_way = (
+        [begin(world, *layers[0].before(one)) for world, one in zip(worlds, x)] if layers else []
+    )
     for i, layer in enumerate(layers):
         computed = [Compute.apply(flight, token) for flight, token, _ in on_their_way]
         for batch, token in enumerate(computed):

@@ -86,15 +86,20 @@ class Plan:
 
     def __init__(self, problem: Problem, kind: str = "heads-first", seed: int = 0) -> None:
         if kind in COMPARED:
-            raise ArgumentError(f"kind: expected one of {', '.join(KINDS)}, found '{kind}': it is there to be compared with, and adds sums in an order "
-                                "that follows from where they are, so it is not level world")
+            raise ArgumentError(
+                f"kind: expected one of {', '.join(KINDS)}, found '{kind}': it is there to be"
+                " compared with, and adds sums in an order that follows from where they are, so it"
+                " is not level world"
+            )
         if kind not in KINDS:
             raise ArgumentError(f"kind: expected one of {', '.join(KINDS)}, found {kind!r}")
         if type(seed) is not int or not 0 <= seed < 2**64:
             raise ArgumentError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed!r}")
         self.problem, self.leaves, self.kind, self.seed = problem, Leaves(problem), kind, seed
         word = kind.encode()
-        self._handle = make(functions().dashWorldPlan, self.leaves._handle, StringRef.of(word), seed)
+        self._handle = make(
+            functions().dashWorldPlan, self.leaves._handle, StringRef.of(word), seed
+        )
         weakref.finalize(self, functions().dashWorldPlanDestroy, self._handle).atexit = False
         self._phases: dict[tuple[int, int, int], Phase] = {}
         self._runs: dict[int, list[Run]] = {}
@@ -106,8 +111,13 @@ class Plan:
         seconds."""
         found = CFacts()
         functions().dashWorldPlanGetFacts(self._handle, ctypes.byref(found))
-        return {"runs": found.num_runs, "folds": found.num_folds, "memory": found.memory, "forward": figures_of(found.forward),
-                "backward": figures_of(found.backward)}
+        return {
+            "runs": found.num_runs,
+            "folds": found.num_folds,
+            "memory": found.memory,
+            "forward": figures_of(found.forward),
+            "backward": figures_of(found.backward),
+        }
 
     def report(self, form: str) -> str:
         """`form`: "table", "json", "svg" or "trace", as `dash-plan --world` writes them."""
@@ -117,7 +127,9 @@ class Plan:
         return text
 
     def _lines(self, what: str, *where: int) -> list[tuple[int, ...]]:
-        return lines(getattr(functions(), f"dashWorldPlanGet{what}"), WIDTHS[what], self._handle, *where)
+        return lines(
+            getattr(functions(), f"dashWorldPlanGet{what}"), WIDTHS[what], self._handle, *where
+        )
 
     def runs(self, rank: int = -1) -> list[Run]:
         """rank: -1 for all."""
@@ -145,11 +157,26 @@ class Plan:
         if key not in self._phases:
             every, buffers = self.messages(of_pass, number, rank), self.buffers(of_pass, number)
             of_node, node = name in OF_NODE, self.problem.node_of(rank)
-            is_idle = not any(sent for other, (sent, _) in enumerate(buffers) if not of_node or self.problem.node_of(other) == node)
-            self._phases[key] = Phase(name, of_node, [one for one in every if one.sender == rank],
-                                      sorted((one for one in every if one.receiver == rank), key=lambda one: one.receive_offset),
-                                      *buffers[rank], is_idle)
+            is_idle = not any(
+                sent
+                for other, (sent, _) in enumerate(buffers)
+                if not of_node or self.problem.node_of(other) == node
+            )
+            self._phases[key] = Phase(
+                name,
+                of_node,
+                [one for one in every if one.sender == rank],
+                sorted(
+                    (one for one in every if one.receiver == rank),
+                    key=lambda one: one.receive_offset,
+                ),
+                *buffers[rank],
+                is_idle,
+            )
         return self._phases[key]
 
     def leaves_of(self, run: Run) -> list[Leaf]:
-        return [self.leaves.leaf(run.document, run.head, number) for number in range(run.first_leaf, run.end_leaf)]
+        return [
+            self.leaves.leaf(run.document, run.head, number)
+            for number in range(run.first_leaf, run.end_leaf)
+        ]

@@ -19,7 +19,14 @@ Home = tuple[int, int, int, int]  # rank, document, first row, rows
 KINDS = ("heads-first", "home", "random", "rows")  # of plans, whose bits are level world
 COMPARED = ("greedy", "ring", "zigzag")
 KEPT = ("none", "inputs")
-NOT_SERVED = {"window": None, "sink": None, "bitmap": None, "softcap": None, "dropout": 0.0, "dropout_p": 0.0}
+NOT_SERVED = {
+    "window": None,
+    "sink": None,
+    "bitmap": None,
+    "softcap": None,
+    "dropout": 0.0,
+    "dropout_p": 0.0,
+}
 
 
 def plain_numbers(name: str, values: Any) -> tuple[int, ...]:
@@ -30,7 +37,7 @@ def plain_numbers(name: str, values: Any) -> tuple[int, ...]:
         raise ArgumentError(f"{name}: expected whole numbers, found {values!r}")
     found = tuple(plain(value) for value in values)
     for i, value in enumerate(found):
-        if type(value) is not int or not -2**63 <= value < 2**63:
+        if type(value) is not int or not -(2**63) <= value < 2**63:
             raise ArgumentError(f"{name}: expected whole numbers, found {value!r} at {i}")
     return found
 
@@ -39,7 +46,9 @@ def plain_homes(homes: Any) -> tuple[Home, ...]:
     found = tuple(plain_numbers(f"homes: home {i}", home) for i, home in enumerate(homes))
     for i, home in enumerate(found):
         if len(home) != 4:
-            raise ArgumentError(f"homes: expected (rank, document, first row, rows), found {home} at {i}")
+            raise ArgumentError(
+                f"homes: expected (rank, document, first row, rows), found {home} at {i}"
+            )
     return found  # type: ignore[return-value]
 
 
@@ -63,9 +72,14 @@ def refuse_options(options: dict[str, Any]) -> None:
         if name not in NOT_SERVED:
             raise ArgumentError(f"{name}: a world has no such option")
         if plain(value) != NOT_SERVED[name]:
-            found = repr(value) if isinstance(value, (int, float, tuple, str)) else type(value).__name__
-            raise ArgumentError(f"{name}: expected {NOT_SERVED[name]}, found {found}: a world serves causal attention within documents, without "
-                                f"window, bitmap, sink, softcap and dropout; dash_attn.attention has windows and sinks on one GPU")
+            found = (
+                repr(value) if isinstance(value, (int, float, tuple, str)) else type(value).__name__
+            )
+            raise ArgumentError(
+                f"{name}: expected {NOT_SERVED[name]}, found {found}: a world serves causal"
+                " attention within documents, without window, bitmap, sink, softcap and dropout;"
+                " dash_attn.attention has windows and sinks on one GPU"
+            )
 
 
 @dataclass(frozen=True)
@@ -86,15 +100,34 @@ class Problem:
     cut: int = 1
     speeds: tuple[int, ...] = ()
     memory: int = 0
-    _local: dict[int, tuple[tuple[int, int, int, int], ...]] = field(default_factory=dict, compare=False, repr=False)
+    _local: dict[int, tuple[tuple[int, int, int, int], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def make(self) -> Handle:
         """A world of libdash. Raises ArgumentError with what was expected and found."""
         element = self.element.encode()
         flat = [number for home in self.homes for number in home]
-        given = CProblem(numbers(self.documents), len(self.documents), self.heads, self.kv_heads, self.head_dim, StringRef.of(element),
-                         self.causal, self.keeps_inputs, self.cut, self.ranks, self.ranks_per_node, numbers(flat), len(self.homes),
-                         numbers(self.speeds), len(self.speeds), self.memory, 0.0, 0.0)
+        given = CProblem(
+            numbers(self.documents),
+            len(self.documents),
+            self.heads,
+            self.kv_heads,
+            self.head_dim,
+            StringRef.of(element),
+            self.causal,
+            self.keeps_inputs,
+            self.cut,
+            self.ranks,
+            self.ranks_per_node,
+            numbers(flat),
+            len(self.homes),
+            numbers(self.speeds),
+            len(self.speeds),
+            self.memory,
+            0.0,
+            0.0,
+        )
         return make(functions().dashWorldCreate, ctypes.byref(given))
 
     @property
@@ -153,7 +186,9 @@ class Leaves:
     def of(self, document: int) -> list[tuple[int, ...]]:
         """First row, end row, rows and context as computed, whether it is packed."""
         if document not in self._found:
-            self._found[document] = lines(functions().dashWorldGetLeaves, LEAF_WIDTH, self._handle, document)
+            self._found[document] = lines(
+                functions().dashWorldGetLeaves, LEAF_WIDTH, self._handle, document
+            )
         return self._found[document]
 
     def leaf(self, document: int, head: int, number: int) -> Leaf:
@@ -162,11 +197,15 @@ class Leaves:
         return Leaf(document, head, number, first, end, q_rows, context, bool(is_packed), len(ends))
 
     def certificate(self, forward: str, kernels: Sequence[str]) -> str:
-        """"sha256:…" of all that fixes bits. forward: what computes O and LSE; kernels:
+        """ "sha256:…" of all that fixes bits. forward: what computes O and LSE; kernels:
         certificates of what computes leaves."""
         texts = [kernel.encode() for kernel in kernels]
         given, name = (StringRef * max(1, len(texts)))(*map(StringRef.of, texts)), forward.encode()
-        return functions().dashWorldGetCertificate(self._handle, StringRef.of(name), given, len(texts)).text
+        return (
+            functions()
+            .dashWorldGetCertificate(self._handle, StringRef.of(name), given, len(texts))
+            .text
+        )
 
 
 def scale_of(scale: Any, head_dim: int) -> float:

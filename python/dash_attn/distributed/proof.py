@@ -20,17 +20,23 @@ def hash_of_rows(problem: Problem, rank: int, rows: torch.Tensor) -> torch.Tenso
     """The rank's part of the hash of all rows: int64, on the tensor's device. rows: [rows, …],
     the rank's own, in the order of its homes."""
     if rows.shape[0] != problem.rows(rank) or rows[:1].numel() * rows.element_size() % 4:
-        raise ArgumentError(f"rows: expected [{problem.rows(rank)}, …] of whole words of 4 bytes a row, rank {rank}'s rows in this world, found the shape "
-                            f"{tuple(rows.shape)} of {rows.dtype}")
+        raise ArgumentError(
+            f"rows: expected [{problem.rows(rank)}, …] of whole words of 4 bytes a row, rank"
+            f" {rank}'s rows in this world, found the shape {tuple(rows.shape)} of {rows.dtype}"
+        )
     begins = [0]
     for length in problem.documents:
         begins.append(begins[-1] + length)
     total = torch.zeros((), dtype=torch.int64, device=rows.device)
     for document, first, end, at in problem.local(rank):
-        part = rows[at:at + end - first].reshape(end - first, -1).contiguous()
+        part = rows[at : at + end - first].reshape(end - first, -1).contiguous()
         # Rows of whole words of 8 bytes are read as such, whatever the number of rows: so a word is
         # in one row.
-        words = as_words(part if part[0].numel() * part.element_size() % 8 == 0 else part.view(torch.int32).to(torch.int64))
+        words = as_words(
+            part
+            if part[0].numel() * part.element_size() % 8 == 0
+            else part.view(torch.int32).to(torch.int64)
+        )
         total += hash_words(words, (begins[document] + first) * (words.numel() // (end - first)))
     return total
 

@@ -26,19 +26,26 @@ class Reference:
         name = f"reference 1, PyTorch {torch.__version__}"
         return name, [name]
 
-    def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
+    def forward(
+        self, plan: Plan, runs: Sequence[Run], rows: Rows
+    ) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
         for run in runs:
             leaves = plan.leaves_of(run)
             first, end = leaves[0].first, leaves[-1].end
             q = rows.head(Q, run.document, run.head, first, end)
             k, v = (rows.head(tensor, run.document, run.head, 0, end) for tensor in (K, V))
-            o, lse = torch.empty_like(q), torch.empty(q.shape[:2], dtype=torch.float32, device=q.device)
+            o, lse = (
+                torch.empty_like(q),
+                torch.empty(q.shape[:2], dtype=torch.float32, device=q.device),
+            )
             for at, stop in _tiles(first, end, Q_TILE):
                 part = slice(at - first, stop - first)
                 o[:, part], lse[:, part] = self._forward(q[:, part].float(), k, v, at, stop)
             yield run, o, lse
 
-    def _forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, first: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _forward(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, first: int, end: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         most = torch.full(q.shape[:2], -torch.inf, device=q.device)
         total, sums = torch.zeros_like(most), torch.zeros_like(q)
         for at, stop in _tiles(0, end, KV_TILE):
@@ -52,23 +59,47 @@ class Reference:
     def _scores(self, q: torch.Tensor, k: torch.Tensor, first: int, at: int) -> torch.Tensor:
         scores = (q @ k.T) * self.scale
         of_rows = torch.arange(first, first + q.shape[1], device=q.device)
-        return scores.masked_fill(torch.arange(at, at + k.shape[0], device=q.device) > of_rows[:, None], -torch.inf)
+        return scores.masked_fill(
+            torch.arange(at, at + k.shape[0], device=q.device) > of_rows[:, None], -torch.inf
+        )
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
         for run in runs:
             for leaf in plan.leaves_of(run):
                 of_rows = leaf.document, leaf.head, leaf.first, leaf.end
                 q, do, lse, delta = (rows.head(tensor, *of_rows) for tensor in (Q, DO, LSE, DELTA))
-                k, v = (rows.head(tensor, leaf.document, leaf.head, 0, leaf.end) for tensor in (K, V))
+                k, v = (
+                    rows.head(tensor, leaf.document, leaf.head, 0, leaf.end) for tensor in (K, V)
+                )
                 sums, dq = torch.zeros((2, *k.shape), device=k.device), torch.empty_like(q)
                 for at, stop in _tiles(leaf.first, leaf.end, Q_TILE):
                     part = slice(at - leaf.first, stop - leaf.first)
-                    found = self._backward(q[:, part].float(), do[:, part].float(), lse[:, part], delta[:, part], k, v, at, stop, sums)
+                    found = self._backward(
+                        q[:, part].float(),
+                        do[:, part].float(),
+                        lse[:, part],
+                        delta[:, part],
+                        k,
+                        v,
+                        at,
+                        stop,
+                        sums,
+                    )
                     dq[:, part] = (found * self.scale).to(dq.dtype)
                 yield leaf, dq, sums, None
 
-    def _backward(self, q: torch.Tensor, do: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor, k: torch.Tensor, v: torch.Tensor, first: int,
-                  end: int, sums: torch.Tensor) -> torch.Tensor:
+    def _backward(
+        self,
+        q: torch.Tensor,
+        do: torch.Tensor,
+        lse: torch.Tensor,
+        delta: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        first: int,
+        end: int,
+        sums: torch.Tensor,
+    ) -> torch.Tensor:
         dq = torch.zeros_like(q)
         for at, stop in _tiles(0, end, KV_TILE):
             of_k, of_v = k[at:stop].float(), v[at:stop].float()

@@ -11,14 +11,17 @@ from ..errors import CapacityError
 from .exchange import Exchange
 from .plan import BACKWARD, FORWARD, PHASES, Plan
 
-
 LESS = "kept='none', more ranks or fewer rows take less"
 
 
 def bytes_of(plan: Plan, rank: int) -> dict[str, int]:
     """Bytes of a rank's buffers, by what they are for."""
-    return {f"{('forward', 'backward')[of_pass]} {name}": phase.send + phase.receive
-            for of_pass in (FORWARD, BACKWARD) for name in PHASES[of_pass] if (phase := plan.phase(of_pass, name, rank)).send + phase.receive}
+    return {
+        f"{('forward', 'backward')[of_pass]} {name}": phase.send + phase.receive
+        for of_pass in (FORWARD, BACKWARD)
+        for name in PHASES[of_pass]
+        if (phase := plan.phase(of_pass, name, rank)).send + phase.receive
+    }
 
 
 def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
@@ -26,15 +29,28 @@ def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
     that they may take on a rank; 0: any. Raises CapacityError."""
     most = max(plan.facts["memory"] for plan in plans) if memory else 0
     if most > memory:
-        raise CapacityError(f"memory: expected at most {memory} bytes of buffers on a rank, found {most} on the fullest; {LESS}")
+        raise CapacityError(
+            f"memory: expected at most {memory} bytes of buffers on a rank, found {most} on the"
+            f" fullest; {LESS}"
+        )
     for plan in plans:
         for rank in exchange.ranks:
             sizes = bytes_of(plan, rank)
-            backward = [size for name, size in sizes.items() if name.startswith("backward") or plan.problem.keeps_inputs]
+            backward = [
+                size
+                for name, size in sizes.items()
+                if name.startswith("backward") or plan.problem.keeps_inputs
+            ]
             try:
                 with exchange.stream():  # PyTorch's cache is one for each stream
-                    _ = [torch.empty(size, dtype=torch.uint8, device=exchange.device) for size in backward]
+                    _ = [
+                        torch.empty(size, dtype=torch.uint8, device=exchange.device)
+                        for size in backward
+                    ]
             except RuntimeError as error:  # of CUDA and of the CPU alike
                 purposes = ", ".join(f"{name} {size}" for name, size in sizes.items())
-                raise CapacityError(f"rank {rank}: expected {sum(backward)} bytes for buffers on '{exchange.device}', found no room for them; "
-                                    f"bytes by purpose: {purposes}; {LESS} ({str(error).splitlines()[0][:120]})") from error
+                raise CapacityError(
+                    f"rank {rank}: expected {sum(backward)} bytes for buffers on"
+                    f" '{exchange.device}', found no room for them; bytes by purpose: {purposes};"
+                    f" {LESS} ({str(error).splitlines()[0][:120]})"
+                ) from error

@@ -45,8 +45,12 @@ class Sums:
             for tensor, values in self.rows.form.views(buffer, message.receive_offset, message):
                 if tensor == SUMS:
                     for head in range(message.heads):
-                        self.add(message.document, message.head + head, Node(message.level, message.index),
-                                 Part(message.first, message.end, values[:, head]))
+                        self.add(
+                            message.document,
+                            message.head + head,
+                            Node(message.level, message.index),
+                            Part(message.first, message.end, values[:, head]),
+                        )
 
     def read(self, document: int, head: int, node: Node, first: int, end: int) -> torch.Tensor:
         """Rows of a node: where one part has them a view of it."""
@@ -55,20 +59,35 @@ class Sums:
             begin, stop = max(first, part.first), min(end, part.end)
             if begin >= stop:
                 continue
-            values = part.values[:, begin - part.first:stop - part.first]
+            values = part.values[:, begin - part.first : stop - part.first]
             if stop - begin == end - first:
                 return values
-            found = torch.empty((2, end - first, values.shape[2]), dtype=torch.float32, device=values.device) if found is None else found
-            found[:, begin - first:stop - first] = values
+            found = (
+                torch.empty(
+                    (2, end - first, values.shape[2]), dtype=torch.float32, device=values.device
+                )
+                if found is None
+                else found
+            )
+            found[:, begin - first : stop - first] = values
             count += stop - begin
         if found is None or count != end - first:
-            raise AssertionError(f"sums of {node} of document {document}, kv head {head}: expected rows {first} to {end}, found {count}")
+            raise AssertionError(
+                f"sums of {node} of document {document}, kv head {head}: expected rows {first} to"
+                f" {end}, found {count}"
+            )
         return found
 
     def pack(self, buffer: torch.Tensor, message: Message) -> None:
-        (_, values), = self.rows.form.views(buffer, message.send_offset, message)
+        ((_, values),) = self.rows.form.views(buffer, message.send_offset, message)
         for head in range(message.heads):
-            values[:, head] = self.read(message.document, message.head + head, Node(message.level, message.index), message.first, message.end)
+            values[:, head] = self.read(
+                message.document,
+                message.head + head,
+                Node(message.level, message.index),
+                message.first,
+                message.end,
+            )
 
     def make(self, one: Fold) -> None:
         for head in range(one.head, one.head + one.heads):
@@ -78,13 +97,19 @@ class Sums:
         leaves = self.plan.leaves.of(document)
         children = node.left, node.right(len(leaves))
         # rows of a child are fewer
-        ends = [max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])) for child in children]
+        ends = [
+            max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])) for child in children
+        ]
         right = self.read(document, head, children[1], first, ends[1])
         if first < ends[0]:
             right = fold(self.read(document, head, children[0], first, ends[0]), right)
         self.add(document, head, node, Part(first, end, right))
         for child in children:  # these rows are not asked for again
-            kept = [part for part in self._parts[document, head, child] if not first <= part.first < part.end <= end]
+            kept = [
+                part
+                for part in self._parts[document, head, child]
+                if not first <= part.first < part.end <= end
+            ]
             if self._held is not None:
                 self._held += self._parts[document, head, child]
             if kept:
@@ -126,7 +151,10 @@ class ServerFolds:
         while folds:
             one = folds[0]
             node = Node(one.level, one.index)
-            if not (self._sums.has(document, head, node.left) and self._sums.has(document, head, node.right(leaves))):
+            if not (
+                self._sums.has(document, head, node.left)
+                and self._sums.has(document, head, node.right(leaves))
+            ):
                 return
             self._sums.make(one._replace(head=head, heads=1))
             folds.popleft()

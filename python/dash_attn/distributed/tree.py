@@ -53,7 +53,7 @@ def fold(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """left + right of float32, [2, rows, head_dim] for dK and dV, where `left` may have fewer
     rows: those that only `right` has are taken as they are. Rounded to nearest even; subnormal
     numbers that go in or come out are zeros of their sign. Written into `right`."""
-    both = right[:, :left.shape[1]]
+    both = right[:, : left.shape[1]]
     add = kernel() if right.is_cuda else None
     if add is None or not all(one.is_contiguous() for pair in (left, both) for one in pair):
         both.copy_(flushed(flushed(left) + flushed(both)))
@@ -74,6 +74,8 @@ def kernel() -> Callable[[torch.Tensor, torch.Tensor], None] | None:
     return add
 
 
-def rounded(sums: torch.Tensor, scale: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+def rounded(
+    sums: torch.Tensor, scale: float, dtype: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor]:
     """dK and dV of complete sums, each rounded once."""
     return (sums[0] * scale).to(dtype), sums[1].to(dtype)

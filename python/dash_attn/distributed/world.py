@@ -18,14 +18,33 @@ from .exchange import Exchange, Together
 from .kernels import kernel_named
 from .layout import local_rows, places_of, shifted
 from .plan import Plan
-from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
+from .problem import (
+    KEPT,
+    Problem,
+    packed_homes,
+    plain_homes,
+    plain_numbers,
+    refuse_options,
+    scale_of,
+)
 from .proof import added, hash_of_rows
 from .reserve import reserve
 from .rows import format_of
 from .twice import Corruption, Twice
 
 ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
-FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "cut")
+FIELDS = (
+    "documents",
+    "homes",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "causal",
+    "keeps_inputs",
+    "ranks_per_node",
+    "speeds",
+    "cut",
+)
 MOST_PLANS = 64  # that are kept
 
 certificates: set[str] = set()  # of worlds of this process, for dash_attn.audit
@@ -71,33 +90,102 @@ class World:
     also where they disagree.
     """
 
-    def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
-                 homes: Any = None, kind: str = "heads-first", seed: int = 0, scale: float | None = None, causal: bool = True, kept: str = "none",
-                 ranks_per_node: int | None = None, speeds: Sequence[int] = (), memory: int = 0, cut: int = 1, halves: bool | None = None,
-                 kernel: str = "", forward: str = "", device: Any = None, timeout: Any = None, twice: float = 0.0, on_corruption: Any = "raise", **options: Any) -> None:
+    def __init__(
+        self,
+        ranks: Any,
+        documents: Sequence[int],
+        *,
+        heads: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype: torch.dtype = torch.bfloat16,
+        homes: Any = None,
+        kind: str = "heads-first",
+        seed: int = 0,
+        scale: float | None = None,
+        causal: bool = True,
+        kept: str = "none",
+        ranks_per_node: int | None = None,
+        speeds: Sequence[int] = (),
+        memory: int = 0,
+        cut: int = 1,
+        halves: bool | None = None,
+        kernel: str = "",
+        forward: str = "",
+        device: Any = None,
+        timeout: Any = None,
+        twice: float = 0.0,
+        on_corruption: Any = "raise",
+        **options: Any,
+    ) -> None:
         self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node, timeout)
         refusal, fields = None, {}
         with self.exchange.guard("making a world"):
             try:
                 refuse_options(options)
-                demand(None if dtype in ELEMENTS else f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}")
-                demand(None if kept in KEPT else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
+                demand(
+                    None
+                    if dtype in ELEMENTS
+                    else f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}"
+                )
+                demand(
+                    None
+                    if kept in KEPT
+                    else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}"
+                )
                 size, lengths = self.exchange.size, plain_numbers("documents", documents)
                 homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
-                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": self.exchange.per_node, "cut": cut}
+                sizes = {
+                    "heads": heads,
+                    "kv_heads": kv_heads,
+                    "head_dim": head_dim,
+                    "ranks_per_node": self.exchange.per_node,
+                    "cut": cut,
+                }
                 (memory,) = plain_numbers("memory", [memory])
-                self.problem = Problem(lengths, homes, size, element=ELEMENTS[dtype], causal=plain(causal) is True, keeps_inputs=kept == "inputs",
-                                       speeds=plain_numbers("speeds", speeds), **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()})
-                self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
-                self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device, forward)
+                self.problem = Problem(
+                    lengths,
+                    homes,
+                    size,
+                    element=ELEMENTS[dtype],
+                    causal=plain(causal) is True,
+                    keeps_inputs=kept == "inputs",
+                    speeds=plain_numbers("speeds", speeds),
+                    **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()},
+                )
+                self.plan, self.dtype, self.scale = (
+                    _plan(self.problem, kind, seed),
+                    dtype,
+                    scale_of(scale, head_dim),
+                )
+                self.kernel = kernel_named(
+                    kernel,
+                    self.scale,
+                    self.problem.group,
+                    head_dim,
+                    dtype,
+                    self.exchange.device,
+                    forward,
+                )
                 self.form = format_of(self.problem, dtype, self.exchange.device)
-                self.halves = (self.exchange.overlaps if halves is None else bool(halves)) and kv_heads > 1
+                self.halves = (
+                    self.exchange.overlaps if halves is None else bool(halves)
+                ) and kv_heads > 1
                 self.twice = Twice(twice, on_corruption, size)
                 self.calls = 0  # of attention
                 reserve(self.parts, self.exchange, memory)
-                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind,
-                          "seed": seed, "memory": memory, "twice": twice, "halves": self.halves,
-                          "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
+                fields = {
+                    **{name: getattr(self.problem, name) for name in FIELDS},
+                    "dtype": str(dtype),
+                    "scale": self.scale,
+                    "kind": kind,
+                    "seed": seed,
+                    "memory": memory,
+                    "twice": twice,
+                    "halves": self.halves,
+                    "version of dash": library().dashGetVersion().text,
+                    "certificate": self.certificate,
+                }
             except (ArgumentError, CapacityError, LibraryError) as error:
                 refusal = error
         self.exchange.agree(fields, refusal)
@@ -106,7 +194,7 @@ class World:
 
     @functools.cached_property
     def certificate(self) -> str:
-        """"sha256:…" of all that fixes bits: cut, tree, heads, mask, and what computes leaves;
+        """ "sha256:…" of all that fixes bits: cut, tree, heads, mask, and what computes leaves;
         not ranks, documents, homes and plan."""
         return self.plan.leaves.certificate(*self.kernel.certificates())
 
@@ -116,33 +204,60 @@ class World:
         if not self.halves:
             return [self.plan]
         first = self.problem.kv_heads // 2
-        return [_plan(replace(self.problem, heads=count * self.problem.group, kv_heads=count, _local={}), self.plan.kind, self.plan.seed)
-                for count in (first, self.problem.kv_heads - first)]
+        return [
+            _plan(
+                replace(self.problem, heads=count * self.problem.group, kv_heads=count, _local={}),
+                self.plan.kind,
+                self.plan.seed,
+            )
+            for count in (first, self.problem.kv_heads - first)
+        ]
 
     def refusal_of(self, tensors: Sequence[Any], rank: int) -> str | None:
         """Why these are not the rank's q, k and v; None if they are."""
         rows, problem = self.problem.rows(rank), self.problem
-        for name, tensor, heads in zip("qkv", tensors, (problem.heads, problem.kv_heads, problem.kv_heads)):
+        for name, tensor, heads in zip(
+            "qkv", tensors, (problem.heads, problem.kv_heads, problem.kv_heads)
+        ):
             if type(tensor) is not torch.Tensor and not isinstance(tensor, torch.nn.Parameter):
-                return (f"{name}: expected a plain tensor, found {type(tensor).__name__}; dash_attn.distributed takes each rank's own rows"
-                        f"{': DTensor.to_local()' if type(tensor).__name__ == 'DTensor' else ''}")
+                return (
+                    f"{name}: expected a plain tensor, found {type(tensor).__name__};"
+                    " dash_attn.distributed takes each rank's own"
+                    f" rows{': DTensor.to_local()' if type(tensor).__name__ == 'DTensor' else ''}"
+                )
             shape = (rows, heads, problem.head_dim)
             if tuple(tensor.shape) != shape:
-                return (f"{name}: expected [rows, heads, head_dim] of {shape}, rank {rank}'s homes in this world, found the shape {tuple(tensor.shape)}")
+                return (
+                    f"{name}: expected [rows, heads, head_dim] of {shape}, rank {rank}'s homes in"
+                    f" this world, found the shape {tuple(tensor.shape)}"
+                )
             if tensor.dtype != self.dtype:
-                return f"{name}: expected {self.dtype}, found {tensor.dtype}; cast it, or make the world with dtype={tensor.dtype}"
+                return (
+                    f"{name}: expected {self.dtype}, found {tensor.dtype}; cast it, or make the"
+                    f" world with dtype={tensor.dtype}"
+                )
             if tensor.device != self.exchange.device:
-                return f"{name}: expected a tensor on '{self.exchange.device}', found one on '{tensor.device}'"
+                return (
+                    f"{name}: expected a tensor on '{self.exchange.device}', found one on"
+                    f" '{tensor.device}'"
+                )
         return None
 
     def shard(self, rows: torch.Tensor) -> Any:
         """This rank's rows of a tensor of all rows, [all rows, …]; of virtual ranks a list."""
-        return self._of_ranks([local_rows(self.problem, rank, rows) for rank in self.exchange.ranks])
+        return self._of_ranks(
+            [local_rows(self.problem, rank, rows) for rank in self.exchange.ranks]
+        )
 
     def positions(self) -> Any:
         """The positions of this rank's rows in their documents, int64, on the world's device;
         for virtual ranks, a list."""
-        return self._of_ranks([places_of(self.problem, rank)[1].to(self.exchange.device) for rank in self.exchange.ranks])
+        return self._of_ranks(
+            [
+                places_of(self.problem, rank)[1].to(self.exchange.device)
+                for rank in self.exchange.ranks
+            ]
+        )
 
     def labels(self, tokens: torch.Tensor) -> Any:
         """This rank's rows of the tokens that come next, of tokens of all rows; -100 behind a
@@ -161,9 +276,19 @@ class World:
         ranks = self.exchange.ranks
         with self.exchange.guard("hashes of results"):
             given = [one if isinstance(one, (list, tuple)) else [one] for one in tensors]
-            mine = [torch.stack([hash_of_rows(self.problem, rank, one) for rank, one in zip(ranks, of_ranks, strict=True)]).sum() for of_ranks in given]
+            mine = [
+                torch.stack(
+                    [
+                        hash_of_rows(self.problem, rank, one)
+                        for rank, one in zip(ranks, of_ranks, strict=True)
+                    ]
+                ).sum()
+                for of_ranks in given
+            ]
             found = torch.stack(mine).cpu() if mine else torch.empty(0, dtype=torch.int64)
-        return [added(of_all) for of_all in zip(*(one.tolist() for one in self.exchange.gather(found)))]
+        return [
+            added(of_all) for of_all in zip(*(one.tolist() for one in self.exchange.gather(found)))
+        ]
 
     def checked(self) -> list[Corruption]:
         """Which leaves of backwards since the last time differed where they were computed twice,
@@ -185,25 +310,39 @@ class World:
             _current.reset(token)
 
     def __repr__(self) -> str:
-        return f"World of {len(self.problem.documents)} documents, {sum(self.problem.documents)} rows, on {self.problem.ranks} ranks, {self.plan.kind}"
+        return (
+            f"World of {len(self.problem.documents)} documents, {sum(self.problem.documents)} rows,"
+            f" on {self.problem.ranks} ranks, {self.plan.kind}"
+        )
 
 
 def current_world() -> World | None:
     return _current.get()
 
 
-def exchange_of(ranks: Any, device: Any, ranks_per_node: int | None, timeout: Any = None) -> Exchange:
+def exchange_of(
+    ranks: Any, device: Any, ranks_per_node: int | None, timeout: Any = None
+) -> Exchange:
     where = None if device is None else torch.device(device)
     if where is not None and where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
     if ranks_per_node is not None and (type(ranks_per_node) is not int or ranks_per_node < 1):
-        raise ArgumentError(f"ranks_per_node: expected a whole number of at least 1, found {ranks_per_node!r}")
+        raise ArgumentError(
+            f"ranks_per_node: expected a whole number of at least 1, found {ranks_per_node!r}"
+        )
     if isinstance(ranks, int) and not isinstance(ranks, bool):
         if not 1 <= ranks <= 1 << 16:
             raise ArgumentError(f"ranks: expected from 1 to 65536 virtual ranks, got {ranks}")
-        return Together(ranks, where or torch.device("cpu"), ranks if ranks_per_node is None else ranks_per_node)
-    if torch.distributed.is_available() and (isinstance(ranks, torch.distributed.ProcessGroup) or hasattr(ranks, "get_group")):
+        return Together(
+            ranks, where or torch.device("cpu"), ranks if ranks_per_node is None else ranks_per_node
+        )
+    if torch.distributed.is_available() and (
+        isinstance(ranks, torch.distributed.ProcessGroup) or hasattr(ranks, "get_group")
+    ):
         from .groups import groups_of
 
         return groups_of(ranks, where, ranks_per_node, timeout)
-    raise ArgumentError(f"ranks: expected a number of virtual ranks, a process group or a device mesh, found {type(ranks).__name__}")
+    raise ArgumentError(
+        "ranks: expected a number of virtual ranks, a process group or a device mesh, found"
+        f" {type(ranks).__name__}"
+    )

@@ -42,7 +42,10 @@ def _mask(text: str) -> Window:
         try:
             left, right = map(int, text.split(","))
         except ValueError:
-            raise argparse.ArgumentTypeError(f"expected full, causal, or LEFT,RIGHT of a window, -1 where there is no bound, found {text!r}") from None
+            raise argparse.ArgumentTypeError(
+                "expected full, causal, or LEFT,RIGHT of a window, -1 where there is no bound,"
+                f" found {text!r}"
+            ) from None
         sides = left, right
     return sides
 
@@ -56,7 +59,9 @@ def _count(text: str) -> int:
 def _capability(text: str) -> int:
     major, _, minor = text.partition(".")
     if not (major.isdigit() and (minor or "0").isdigit()):
-        raise argparse.ArgumentTypeError(f"expected a compute capability such as 9.0, found {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a compute capability such as 9.0, found {text!r}"
+        )
     return 10 * int(major) + int(minor or 0)
 
 
@@ -67,32 +72,68 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--program", type=Path, metavar="FILE", help="a program of your own, as MLIR")
     parser.add_argument("--options", default="", help="of --program: those of --dash-to-ptx")
     call = parser.add_argument_group("a call, or what a model's configuration does not say")
-    for name, about in (("head-dim", "of q and k"), ("head-dim-v", "of v (default: that of q)"), ("heads", "of q"), ("kv-heads", "of k and v"),
-                        ("rows", "of q"), ("kv-rows", "of k and v (default: those of q)"), ("batch", "how many"),
-                        ("sequences", "packed ones, whose lengths come with each call (default: none, a batch)")):
+    for name, about in (
+        ("head-dim", "of q and k"),
+        ("head-dim-v", "of v (default: that of q)"),
+        ("heads", "of q"),
+        ("kv-heads", "of k and v"),
+        ("rows", "of q"),
+        ("kv-rows", "of k and v (default: those of q)"),
+        ("batch", "how many"),
+        ("sequences", "packed ones, whose lengths come with each call (default: none, a batch)"),
+    ):
         call.add_argument(f"--{name}", type=_count, help=about)
-    call.add_argument("--mask", dest="window", type=_mask, help="full, causal, or LEFT,RIGHT of a window")
+    call.add_argument(
+        "--mask", dest="window", type=_mask, help="full, causal, or LEFT,RIGHT of a window"
+    )
     call.add_argument("--dtype", choices=ELEMENTS, help=f"(default: {example.dtype})")
     call.add_argument("--level", choices=LEVELS, help="of determinism (default: run)")
     call.add_argument("--softcap", type=float, help="at which scores are capped")
-    call.add_argument("--sinks", dest="has_sink", action="store_const", const=True, help="heads have a score without a value")
-    parser.add_argument("--gpu", type=_capability, metavar="CAPABILITY", help="ask for a machine with such a GPU, as 9.0, in place of this one")
-    parser.add_argument("--assemble", action="store_true", help="also assemble each kernel by the first ptxas, and say what it says")
+    call.add_argument(
+        "--sinks",
+        dest="has_sink",
+        action="store_const",
+        const=True,
+        help="heads have a score without a value",
+    )
+    parser.add_argument(
+        "--gpu",
+        type=_capability,
+        metavar="CAPABILITY",
+        help="ask for a machine with such a GPU, as 9.0, in place of this one",
+    )
+    parser.add_argument(
+        "--assemble",
+        action="store_true",
+        help="also assemble each kernel by the first ptxas, and say what it says",
+    )
     parser.add_argument("--json", action="store_true", help="say it as JSON")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a .zip for a bug report")
     return parser
 
 
-def _answers(arguments: argparse.Namespace, found: dict[str, Any], notes: list[str]) -> list[Answer]:
-    given = {name: value for name in Call.__dataclass_fields__ if (value := getattr(arguments, name, None)) is not None}
+def _answers(
+    arguments: argparse.Namespace, found: dict[str, Any], notes: list[str]
+) -> list[Answer]:
+    given = {
+        name: value
+        for name in Call.__dataclass_fields__
+        if (value := getattr(arguments, name, None)) is not None
+    }
     if arguments.program:
         if given:
-            raise ArgumentError(f"--program: expected no options of a call beside it, found {', '.join(given)}; the program says them")
+            raise ArgumentError(
+                f"--program: expected no options of a call beside it, found {', '.join(given)}; the"
+                " program says them"
+            )
         return [of_program(arguments.program, arguments.options)]
     if arguments.options:
         raise ArgumentError("--options: expected --program beside it, found none")
     if arguments.sequences and given.get("batch", 1) != 1:
-        raise ArgumentError(f"--batch: expected none beside --sequences, whose rows are those of all, found {arguments.batch}")
+        raise ArgumentError(
+            "--batch: expected none beside --sequences, whose rows are those of all, found"
+            f" {arguments.batch}"
+        )
     base = Call(**({"kv_heads": given["heads"]} if "heads" in given else {}) | given)
     calls = [base]
     if arguments.config:
@@ -104,7 +145,9 @@ def _answers(arguments: argparse.Namespace, found: dict[str, Any], notes: list[s
         raise ArgumentError("--assemble: expected a ptxas on PATH or in DASH_PTXAS, found none")
     if arguments.gpu is not None:
         return [answer(call, arguments.gpu, ptxas=ptxas) for call in calls]
-    gpu = next((gpu for gpu in found["gpus"] if not gpu["refused"]), next(iter(found["gpus"]), None))
+    gpu = next(
+        (gpu for gpu in found["gpus"] if not gpu["refused"]), next(iter(found["gpus"]), None)
+    )
     if gpu is None:
         return [answer(call, ptxas=ptxas) for call in calls]
     return [answer(call, _capability(gpu["capability"]), gpu["name"], ptxas) for call in calls]
@@ -117,9 +160,22 @@ def _consult(arguments: argparse.Namespace) -> int:
     elif arguments.config or arguments.program:
         raise LibraryError(found["missing"][0])
     if arguments.json:
-        print(json.dumps({"machine": found, "calls": [one.as_json() for one in answers], "notes": notes}, indent=1))
+        print(
+            json.dumps(
+                {"machine": found, "calls": [one.as_json() for one in answers], "notes": notes},
+                indent=1,
+            )
+        )
     else:
-        print("\n\n".join([machine.text_of(found), *map(str, answers), *(f"{'note':<12} {note}" for note in notes)]))
+        print(
+            "\n\n".join(
+                [
+                    machine.text_of(found),
+                    *map(str, answers),
+                    *(f"{'note':<12} {note}" for note in notes),
+                ]
+            )
+        )
     if arguments.report:
         report.write(arguments.report, found, answers)
         print(f"{'report':<12} {arguments.report}", flush=True) if not arguments.json else None

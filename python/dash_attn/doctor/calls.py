@@ -17,11 +17,24 @@ from ..kernel.assembler import refusal_of as refusal_of_assembler
 from ..kernel.compiler import compile_program
 from ..kernel.coverage import UNKNOWN, Coverage, ask
 from ..kernel.orders import order_for, texts_of
-from ..kernel.problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
+from ..kernel.problem import (
+    ELEMENTS,
+    OWN_FORWARD,
+    Wanted,
+    Window,
+    for_any_sizes,
+    program_of,
+    refusal_of_level,
+    refusal_of_rectangle,
+    slices_of,
+)
 from ..kernel.programs import cache_folder, folders, has_kept
 from ..support.files import read_bytes
 
-OWN_PROGRAM = "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"
+OWN_PROGRAM = (
+    "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of"
+    " yours"
+)
 HEAD = 4096  # bytes of a kept file that its key is within
 
 
@@ -51,12 +64,29 @@ class Call:
         return self.kv_rows or self.rows
 
     def __str__(self) -> str:
-        mask = {(-1, -1): "full", (-1, 0): "causal"}.get(self.window, "window of {}, {}".format(*self.window))
-        rows = f"{self.rows} x {self.columns} rows" if self.columns != self.rows else f"{self.rows} rows"
-        dims = f"{self.head_dim}/{self.head_dim_v}" if self.head_dim_v not in (0, self.head_dim) else f"{self.head_dim}"
-        more = f", softcap {self.softcap:g}" * bool(self.softcap) + ", sinks" * self.has_sink + f", {self.sequences} sequences" * bool(self.sequences)
+        mask = {(-1, -1): "full", (-1, 0): "causal"}.get(
+            self.window, "window of {}, {}".format(*self.window)
+        )
+        rows = (
+            f"{self.rows} x {self.columns} rows"
+            if self.columns != self.rows
+            else f"{self.rows} rows"
+        )
+        dims = (
+            f"{self.head_dim}/{self.head_dim_v}"
+            if self.head_dim_v not in (0, self.head_dim)
+            else f"{self.head_dim}"
+        )
+        more = (
+            f", softcap {self.softcap:g}" * bool(self.softcap)
+            + ", sinks" * self.has_sink
+            + f", {self.sequences} sequences" * bool(self.sequences)
+        )
         layers = f" ({self.layers} layer{'s' * (self.layers > 1)})" if self.layers else ""
-        return f"{self.batch} x {self.heads}/{self.kv_heads} heads x {rows}, head dim {dims}, {self.dtype}, {mask}, level {self.level}{more}{layers}"
+        return (
+            f"{self.batch} x {self.heads}/{self.kv_heads} heads x {rows}, head dim {dims},"
+            f" {self.dtype}, {mask}, level {self.level}{more}{layers}"
+        )
 
 
 @dataclass
@@ -80,12 +110,30 @@ class Answer:
         lines = [("call", self.call)]
         if self.refused:
             return _lines([*lines, ("refused", self.refused)])
-        lines.append(("served by", f"Kernel.compile; not by attention(): {self.by_hand}" if self.by_hand else "attention(), and kernels of dash"))
+        lines.append(
+            (
+                "served by",
+                (
+                    f"Kernel.compile; not by attention(): {self.by_hand}"
+                    if self.by_hand
+                    else "attention(), and kernels of dash"
+                ),
+            )
+        )
         for one in self.kernels:
             parts = f", heads in {one['parts']} parts" if one["parts"] > 1 else ""
-            lines += [("kernel", f"{one['mask']} mask, {one['element']}, head dim {one['head_dim']}, tiles {one['tiles']['q']} x {one['tiles']['kv']}, "
-                       f"order {one['order']}, level {one['level']}, {one['workers']} workers{parts}"),
-                      ("certificate", one["certificate"]), ("first call", ", ".join(one["first_call"].values()))]
+            lines += [
+                (
+                    "kernel",
+                    (
+                        f"{one['mask']} mask, {one['element']}, head dim {one['head_dim']}, tiles"
+                        f" {one['tiles']['q']} x {one['tiles']['kv']}, order {one['order']}, level"
+                        f" {one['level']}, {one['workers']} workers{parts}"
+                    ),
+                ),
+                ("certificate", one["certificate"]),
+                ("first call", ", ".join(one["first_call"].values())),
+            ]
         if self.launches > 1:
             lines.append(("launches", f"{self.launches} slices"))
         return _lines(lines)
@@ -99,9 +147,23 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
     """capability: of the GPU, 90 is 9.0, if it is to be looked at; device: its name. ptxas:
     assembles each kernel, to see what it says."""
     found = Answer(str(call), asked=asdict(call))
-    covered = ask(element=ELEMENTS.get(call.dtype, call.dtype), level=call.level, device=device, capability=capability, head_dim=call.head_dim,
-                  head_dim_v=call.head_dim_v or call.head_dim, window=call.window, batch=call.batch, heads=call.heads, kv_heads=call.kv_heads,
-                  q_rows=call.rows, kv_rows=call.columns, sequences=call.sequences, has_sink=call.has_sink, softcap=call.softcap)
+    covered = ask(
+        element=ELEMENTS.get(call.dtype, call.dtype),
+        level=call.level,
+        device=device,
+        capability=capability,
+        head_dim=call.head_dim,
+        head_dim_v=call.head_dim_v or call.head_dim,
+        window=call.window,
+        batch=call.batch,
+        heads=call.heads,
+        kv_heads=call.kv_heads,
+        q_rows=call.rows,
+        kv_rows=call.columns,
+        sequences=call.sequences,
+        has_sink=call.has_sink,
+        softcap=call.softcap,
+    )
     if not isinstance(covered, Coverage):
         found.refused = covered
         return found
@@ -118,12 +180,26 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
 def _by_hand(call: Call) -> str:
     """Why `attention` does not compute what kernels would, or empty."""
     if _is_apart(call):
-        return f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: no forward pass has it; {OWN_PROGRAM}"
+        return (
+            f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: no"
+            f" forward pass has it; {OWN_PROGRAM}"
+        )
     if call.softcap:
         return f"it takes no softcap; {OWN_PROGRAM}"
-    shapes = [(call.batch, heads, rows, call.head_dim) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))]
+    shapes = [
+        (call.batch, heads, rows, call.head_dim)
+        for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))
+    ]
     of_level = None if call.sequences else refusal_of_level(call.level, OWN_FORWARD)
-    return of_level or (refusal_of_rectangle(*shapes, "bhsd", "the framework's") if call.window[1] == 0 and call.window[0] < 0 else None) or ""
+    return (
+        of_level
+        or (
+            refusal_of_rectangle(*shapes, "bhsd", "the framework's")
+            if call.window[1] == 0 and call.window[0] < 0
+            else None
+        )
+        or ""
+    )
 
 
 def _is_apart(call: Call) -> bool:
@@ -135,23 +211,48 @@ def _own_program(program: str, call: Call) -> str:
     """A program of front ends as one that says what they do not."""
     if _is_apart(call):
         first, tensor, rest = program.partition("\n!per_row")
-        of_v = re.search(r"!tensor = (memref<.*>)", first)[1].replace(f"x{call.head_dim}x", f"x{call.head_dim_v}x")
+        of_v = re.search(r"!tensor = (memref<.*>)", first)[1].replace(
+            f"x{call.head_dim}x", f"x{call.head_dim_v}x"
+        )
         program = f"{first}\n!of_v = {of_v}{tensor}{rest}"
         program = re.sub(r"(%(?:v|do|o|dv)): !tensor", r"\1: !of_v", program)
-        program = program.replace("!tensor, !tensor, !tensor, !tensor, !per_row, !tensor", "!tensor, !tensor, !of_v, !of_v, !per_row, !of_v")
-        program = program.replace("%dv : !tensor, !tensor, !tensor", "%dv : !tensor, !tensor, !of_v")
-    return program.replace("\n  return", f" softcap({call.softcap:e})\n  return") if call.softcap else program
+        program = program.replace(
+            "!tensor, !tensor, !tensor, !tensor, !per_row, !tensor",
+            "!tensor, !tensor, !of_v, !of_v, !per_row, !of_v",
+        )
+        program = program.replace(
+            "%dv : !tensor, !tensor, !tensor", "%dv : !tensor, !tensor, !of_v"
+        )
+    return (
+        program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
+        if call.softcap
+        else program
+    )
 
 
 def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     """Kernels without an order, the sizes of a launch of each, and how many launches it has."""
-    wanted = Wanted(call.head_dim, ELEMENTS[call.dtype], call.window, level=call.level, is_list=bool(call.sequences), has_sink=call.has_sink)
+    wanted = Wanted(
+        call.head_dim,
+        ELEMENTS[call.dtype],
+        call.window,
+        level=call.level,
+        is_list=bool(call.sequences),
+        has_sink=call.has_sink,
+    )
     if call.sequences:
         return [(wanted, (), 1)]
-    q, k = ((call.batch, heads, rows, call.head_dim) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns)))
+    q, k = (
+        (call.batch, heads, rows, call.head_dim)
+        for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))
+    )
     counted: dict[tuple[int, ...], int] = {}
     for batch, heads, kv_heads in slices_of(q, k, "bhsd"):
-        sizes = (*(part.stop - part.start for part in (batch, heads, kv_heads)), call.rows, call.columns)
+        sizes = (
+            *(part.stop - part.start for part in (batch, heads, kv_heads)),
+            call.rows,
+            call.columns,
+        )
         counted[sizes] = counted.get(sizes, 0) + 1
     return [(wanted, sizes, launches) for sizes, launches in counted.items()]
 
@@ -162,11 +263,15 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
     is_own = bool(call.softcap) or _is_apart(call)
     if sizes and not is_own:
         wanted = order_for(wanted, *sizes).wanted
-    program, options, _ = program_of(for_any_sizes(wanted if wanted.kind or wanted.is_list else wanted._replace(kind="shift")))
+    program, options, _ = program_of(
+        for_any_sizes(wanted if wanted.kind or wanted.is_list else wanted._replace(kind="shift"))
+    )
     if is_own:
         program = _own_program(program, call)
         if sizes:
-            options = "kind=auto apart=auto sizes=batch:{},heads:{},kv-heads:{},q:{},kv:{}".format(*sizes)
+            options = "kind=auto apart=auto sizes=batch:{},heads:{},kv-heads:{},q:{},kv:{}".format(
+                *sizes
+            )
         (compiled,) = compile_program(program, options)
         manifest, ptx = compiled.manifest.encode(), compiled.ptx
     else:
@@ -175,28 +280,73 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
     about = raw["program"]
     cost = {"compile": f"compiled and ordered in {seconds:.1f} s of the host, once a process"}
     if sizes and wanted.sizes and not is_own:
-        cost["order"] = "orders are not kept (the cache is off)" if cache_folder() is None else \
-            "its order was kept" if before == _orders() else "its order was not kept before, and is now"
+        cost["order"] = (
+            "orders are not kept (the cache is off)"
+            if cache_folder() is None
+            else (
+                "its order was kept"
+                if before == _orders()
+                else "its order was not kept before, and is now"
+            )
+        )
     cost["code"] = code_state(raw["ptx"]["sha256"])
     if ptxas:
         cost["assembled"] = _assembled(ptxas, raw["ptx"]["target"], ptx)
-    found.kernels.append({"name": raw["name"], **{name: about[name] for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")},
-                          "order": about["kind"], "sizes": list(sizes), "certificate": raw["certificate"], "ptx": raw["ptx"]["sha256"],
-                          "wanted": None if is_own else wanted._asdict(), "options": options, "first_call": cost})
+    found.kernels.append(
+        {
+            "name": raw["name"],
+            **{
+                name: about[name]
+                for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")
+            },
+            "order": about["kind"],
+            "sizes": list(sizes),
+            "certificate": raw["certificate"],
+            "ptx": raw["ptx"]["sha256"],
+            "wanted": None if is_own else wanted._asdict(),
+            "options": options,
+            "first_call": cost,
+        }
+    )
     found.files.append({"program.mlir": program.encode(), "manifest.json": manifest})
 
 
 def of_program(path: Path, options: str) -> Answer:
     """What is asked for is a program of one's own. Raises CompileError."""
     source = read_bytes(path)
-    found = Answer(f"the program of --program, with the options {options!r}", by_hand="it is a program of its own", asked={"options": options})
+    found = Answer(
+        f"the program of --program, with the options {options!r}",
+        by_hand="it is a program of its own",
+        asked={"options": options},
+    )
     for compiled in compile_program(source, options, name="program.mlir"):
         raw = json.loads(compiled.manifest)
         about = raw["program"]
         found.launches = 1
-        found.kernels.append({"name": raw["name"], **{name: about[name] for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")},
-                              "order": about["kind"], "sizes": [], "certificate": raw["certificate"], "ptx": raw["ptx"]["sha256"], "wanted": None,
-                              "options": options, "first_call": {"code": code_state(raw["ptx"]["sha256"])}})
+        found.kernels.append(
+            {
+                "name": raw["name"],
+                **{
+                    name: about[name]
+                    for name in (
+                        "element",
+                        "head_dim",
+                        "mask",
+                        "tiles",
+                        "level",
+                        "workers",
+                        "parts",
+                    )
+                },
+                "order": about["kind"],
+                "sizes": [],
+                "certificate": raw["certificate"],
+                "ptx": raw["ptx"]["sha256"],
+                "wanted": None,
+                "options": options,
+                "first_call": {"code": code_state(raw["ptx"]["sha256"])},
+            }
+        )
         found.files.append({"program.mlir": source, "manifest.json": compiled.manifest.encode()})
     return found
 
@@ -218,7 +368,10 @@ def code_state(sha256: str) -> str:
         try:
             with path.open("rb") as file:
                 if f"ptx {sha256}\n".encode() in file.read(HEAD):
-                    return "its assembled code is kept, for the driver and assembler that it was made with"
+                    return (
+                        "its assembled code is kept, for the driver and assembler that it was made"
+                        " with"
+                    )
         except OSError:
             continue
     return "its code is not kept yet: assembled when it is first launched, for a second or two"
@@ -229,6 +382,14 @@ def _assembled(ptxas: str, target: str, ptx: bytes) -> str:
         source = Path(at, "kernel.ptx")
         source.write_bytes(ptx)
         begin = time.monotonic()
-        done = subprocess.run([ptxas, f"-arch={target}", str(source), "-o", str(source.with_suffix(".cubin"))], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [ptxas, f"-arch={target}", str(source), "-o", str(source.with_suffix(".cubin"))],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         seconds = time.monotonic() - begin
-    return refusal_of_assembler(ptxas, done.returncode, done.stderr + done.stdout) or f"the first ptxas assembles it in {seconds:.1f} s"
+    return (
+        refusal_of_assembler(ptxas, done.returncode, done.stderr + done.stdout)
+        or f"the first ptxas assembles it in {seconds:.1f} s"
+    )

@@ -17,8 +17,18 @@ from .calls import Call
 
 # How configurations call the same thing; transformers' classes know it as `attribute_map`, which
 # files do not have.
-ALSO = {"num_attention_heads": ("n_head", "n_heads", "num_heads"), "hidden_size": ("n_embd", "d_model"), "num_hidden_layers": ("n_layer", "n_layers", "num_layers")}
-SEES_ALL = ("MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering", "ImageClassification")
+ALSO = {
+    "num_attention_heads": ("n_head", "n_heads", "num_heads"),
+    "hidden_size": ("n_embd", "d_model"),
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
+}
+SEES_ALL = (
+    "MaskedLM",
+    "SequenceClassification",
+    "TokenClassification",
+    "QuestionAnswering",
+    "ImageClassification",
+)
 WHOLE, SLIDING = ("full_attention",), ("sliding_attention",)
 
 
@@ -30,11 +40,19 @@ def find(name: str) -> Path:
         path = path / "config.json"
     if path.exists():
         return path
-    hub = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface") / "hub")
-    kept = sorted((hub / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json"), key=lambda one: one.stat().st_mtime)
+    hub = Path(
+        os.environ.get("HF_HUB_CACHE")
+        or Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface") / "hub"
+    )
+    kept = sorted(
+        (hub / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json"),
+        key=lambda one: one.stat().st_mtime,
+    )
     if not kept:
-        raise ValueError(f"{name}: expected a config.json, a folder that has one, or the name of a model that transformers has downloaded, found none; "
-                         "nothing is downloaded here")
+        raise ValueError(
+            f"{name}: expected a config.json, a folder that has one, or the name of a model that"
+            " transformers has downloaded, found none; nothing is downloaded here"
+        )
     return kept[-1]
 
 
@@ -65,12 +83,21 @@ def _filled(given: Mapping[str, Any], notes: list[str]) -> Mapping[str, Any]:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     if given.get("model_type") not in CONFIG_MAPPING:
-        notes.append(f"transformers knows no type {given.get('model_type')!r}: what the file leaves out is not known")
+        notes.append(
+            f"transformers knows no type {given.get('model_type')!r}: what the file leaves out is"
+            " not known"
+        )
         return given
     try:
-        return {**AutoConfig.for_model(**given).to_dict(), "architectures": given.get("architectures")}
+        return {
+            **AutoConfig.for_model(**given).to_dict(),
+            "architectures": given.get("architectures"),
+        }
     except Exception as error:  # whatever a class of transformers makes of a wrong value
-        notes.append(f"transformers cannot read it ({type(error).__name__}): what the file leaves out is not known")
+        notes.append(
+            f"transformers cannot read it ({type(error).__name__}): what the file leaves out is not"
+            " known"
+        )
         return given
 
 
@@ -88,13 +115,24 @@ def _number(given: Mapping[str, Any], name: str, default: int = 0) -> int:
 
 def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[str]) -> list[Call]:
     heads = _number(given, "num_attention_heads")
-    head_dim = given.get("head_dim") and _number(given, "head_dim") or _number(given, "hidden_size") // heads
+    head_dim = (
+        given.get("head_dim")
+        and _number(given, "head_dim")
+        or _number(given, "hidden_size") // heads
+    )
     softcap = given.get("attn_logit_softcapping") or 0.0
     if not isinstance(softcap, (int, float)):
         raise ValueError(f"attn_logit_softcapping: expected a number, found {softcap!r}")
     layers = _number(given, "num_hidden_layers", 1)
-    call = replace(base, heads=heads, kv_heads=_number(given, "num_key_value_heads", heads), head_dim=head_dim, softcap=float(softcap),
-                   has_sink=has_sinks, window=FULL if _sees_all(given, notes) else CAUSAL)
+    call = replace(
+        base,
+        heads=heads,
+        kv_heads=_number(given, "num_key_value_heads", heads),
+        head_dim=head_dim,
+        softcap=float(softcap),
+        has_sink=has_sinks,
+        window=FULL if _sees_all(given, notes) else CAUSAL,
+    )
     window = given.get("sliding_window")
     is_sliding = window is not None and given.get("use_sliding_window") is not False
     kinds = given.get("layer_types") or (SLIDING if is_sliding else WHOLE) * layers
@@ -107,7 +145,13 @@ def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[st
         elif kind in SLIDING:
             columns = _number(given, "sliding_window")
             left = -1 if columns - 1 >= call.columns - 1 else columns - 1
-            found.append(replace(call, window=(left, call.window[1] if call.window == CAUSAL or left < 0 else left), layers=count))
+            found.append(
+                replace(
+                    call,
+                    window=(left, call.window[1] if call.window == CAUSAL or left < 0 else left),
+                    layers=count,
+                )
+            )
         else:
             notes.append(f"{count} layers are {kind}, of which nothing is known here")
     merged: dict[Call, int] = {}
@@ -119,7 +163,9 @@ def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[st
 def _sees_all(given: Mapping[str, Any], notes: list[str]) -> bool:
     names = [name for name in given.get("architectures") or () if isinstance(name, str)]
     if not names:
-        notes.append("the file names no architecture: masks are taken to be causal; --mask says otherwise")
+        notes.append(
+            "the file names no architecture: masks are taken to be causal; --mask says otherwise"
+        )
     return any(name.endswith(SEES_ALL) for name in names)
 
 

@@ -36,11 +36,19 @@ def without_places(text: str) -> str:
 
 
 def _names() -> dict[str, str]:
-    found = {platform.node(): "HOST", platform.node().partition(".")[0]: "HOST", os.environ.get("HOSTNAME", ""): "HOST",
-             Path(os.environ.get("HOME", "")).name: "USER"}
+    found = {
+        platform.node(): "HOST",
+        platform.node().partition(".")[0]: "HOST",
+        os.environ.get("HOSTNAME", ""): "HOST",
+        Path(os.environ.get("HOME", "")).name: "USER",
+    }
     with suppress(OSError, KeyError, ImportError):
         found[getpass.getuser()] = "USER"
-    return {name: word for name, word in found.items() if len(name) >= LEAST and name.lower() not in OURS}
+    return {
+        name: word
+        for name, word in found.items()
+        if len(name) >= LEAST and name.lower() not in OURS
+    }
 
 
 def shared(value: Any) -> Any:
@@ -54,16 +62,30 @@ def shared(value: Any) -> Any:
 
 def write(path: Path, found: dict[str, Any], answers: Sequence[Answer]) -> None:
     """found: of `machine.look`."""
-    variables = {name: value if SHOWN.fullmatch(value) else "is set" for name, value in found["environment"].items()}
+    variables = {
+        name: value if SHOWN.fullmatch(value) else "is set"
+        for name, value in found["environment"].items()
+    }
     about = shared({**found, "environment": variables})
-    files = {"doctor.json": _json({"machine": about, "calls": [shared(one.as_json()) for one in answers]}),
-             "doctor.txt": "\n\n".join([machine.text_of(about), *(without_places(str(one)) for one in answers)]).encode() + b"\n",
-             "reproduce.py": Path(__file__).with_name("reproduce.py").read_bytes()}
+    files = {
+        "doctor.json": _json(
+            {"machine": about, "calls": [shared(one.as_json()) for one in answers]}
+        ),
+        "doctor.txt": (
+            "\n\n".join(
+                [machine.text_of(about), *(without_places(str(one)) for one in answers)]
+            ).encode()
+            + b"\n"
+        ),
+        "reproduce.py": Path(__file__).with_name("reproduce.py").read_bytes(),
+    }
     for number, one in enumerate(answers):
         for kernel, (told, texts) in enumerate(zip(one.kernels, one.files)):
             place = f"call{number}/kernel{kernel}"
             files |= {f"{place}/{name}": text for name, text in texts.items()}
-            files[f"{place}/kernel.json"] = _json({**told, "asked": one.asked, "first_call": shared(told["first_call"])})
+            files[f"{place}/kernel.json"] = _json(
+                {**told, "asked": one.asked, "first_call": shared(told["first_call"])}
+            )
     with appears(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)

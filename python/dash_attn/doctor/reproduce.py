@@ -28,12 +28,26 @@ def compare(place: Path) -> tuple[dict[str, Any], Any, list[str]]:
     if told["wanted"]:
         texts = texts_of(wanted_of(Record(told["wanted"])))
     else:
-        found = {one.name: one for one in compile_program((place / "program.mlir").read_bytes(), told["options"])}
+        found = {
+            one.name: one
+            for one in compile_program((place / "program.mlir").read_bytes(), told["options"])
+        }
         compiled = found[told["name"]]
         texts = compiled.manifest.encode(), compiled.ptx, compiled.order
     manifest = json.loads(texts[0])
-    pairs = (("PTX", told["ptx"], manifest["ptx"]["sha256"]), ("certificate", told["certificate"], manifest["certificate"]))
-    return told, maker_of(texts), [f"{what}: the report has {reported}, here it is {here}" for what, reported, here in pairs if reported != here]
+    pairs = (
+        ("PTX", told["ptx"], manifest["ptx"]["sha256"]),
+        ("certificate", told["certificate"], manifest["certificate"]),
+    )
+    return (
+        told,
+        maker_of(texts),
+        [
+            f"{what}: the report has {reported}, here it is {here}"
+            for what, reported, here in pairs
+            if reported != here
+        ],
+    )
 
 
 def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
@@ -41,11 +55,25 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
     import torch
 
     asked, dtype = told["asked"], {"bf16": torch.bfloat16, "f16": torch.float16}[told["element"]]
-    batch, heads, kv_heads, rows, columns = told["sizes"] or (1, asked["heads"], asked["kv_heads"], asked["rows"], asked["kv_rows"] or asked["rows"])
+    batch, heads, kv_heads, rows, columns = told["sizes"] or (
+        1,
+        asked["heads"],
+        asked["kv_heads"],
+        asked["rows"],
+        asked["kv_rows"] or asked["rows"],
+    )
     generator = torch.Generator(device="cuda").manual_seed(0)
 
     def tensor(of_heads: int, of_rows: int) -> torch.Tensor:
-        return torch.randn(batch, of_heads, of_rows, told["head_dim"], dtype=dtype, device="cuda", generator=generator)
+        return torch.randn(
+            batch,
+            of_heads,
+            of_rows,
+            told["head_dim"],
+            dtype=dtype,
+            device="cuda",
+            generator=generator,
+        )
 
     q, do, o, dq = (tensor(heads, rows) for _ in range(4))
     k, v, dk, dv = (tensor(kv_heads, columns) for _ in range(4))
@@ -53,12 +81,19 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
     more: dict[str, Any] = {}
     if asked.get("has_sink"):
         of_each = (asked["sequences"],) if asked["sequences"] else (batch,)
-        more |= {"sink": torch.zeros(heads, device="cuda"), "dsink": torch.zeros(*of_each, heads, device="cuda")}
+        more |= {
+            "sink": torch.zeros(heads, device="cuda"),
+            "dsink": torch.zeros(*of_each, heads, device="cuda"),
+        }
     tensors = [q, k, v, do, o, lse, dq, dk, dv]
     if asked.get("sequences"):
         tensors = [one[0].transpose(0, 1) if one.dim() == 4 else one[0] for one in tensors]
         for name, length in (("cu_seqlens_q", rows), ("cu_seqlens_kv", columns)):
-            more[name] = torch.tensor([length * i // asked["sequences"] for i in range(asked["sequences"] + 1)], dtype=torch.int32, device="cuda")
+            more[name] = torch.tensor(
+                [length * i // asked["sequences"] for i in range(asked["sequences"] + 1)],
+                dtype=torch.int32,
+                device="cuda",
+            )
         more["layout"] = "thd"
     found = []
     for _ in range(RUNS):
@@ -69,7 +104,11 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
     same = all(torch.equal(one, other) for run in found[1:] for one, other in zip(found[0], run))
     if not all(torch.isfinite(one).all() for one in tensors[-3:]):
         return "gradients DIFFER from numbers: some are not finite"
-    return f"gradients have the same bits in {RUNS} runs" if same else f"gradients DIFFER between {RUNS} runs"
+    return (
+        f"gradients have the same bits in {RUNS} runs"
+        if same
+        else f"gradients DIFFER between {RUNS} runs"
+    )
 
 
 def has_gpu() -> bool:

@@ -17,7 +17,6 @@ from ..kernel.plan import Plan
 from ..kernel.workspace import aligned
 from ..support.files import appears, read_bytes
 
-
 MOST_BYTES = 1 << 36  # of a dump
 MANIFEST, SIZES = "manifest.json", "sizes.json"
 
@@ -39,7 +38,11 @@ class Look:
     def describe(self, before: Look | None = None) -> str:
         """Lines for people. before: a look at the same launch some time earlier, which tells what
         is slow from what stands still."""
-        return library().dashTurnsDescribe(self._handle, before._handle if before else Handle()).text.rstrip("\n")
+        return (
+            library()
+            .dashTurnsDescribe(self._handle, before._handle if before else Handle())
+            .text.rstrip("\n")
+        )
 
     def json(self) -> str:
         """Returns `data` as JSON text."""
@@ -66,7 +69,9 @@ def explain(manifest: str, sizes: Mapping[str, int], regions: Mapping[str, bytes
 def _plan_of(manifest: str, sizes: Mapping[str, int]) -> Plan:
     """Says where regions are. It has no driver, and no code."""
     text, nothing = manifest.encode(), b""
-    kernel = make(library().dashKernelCreate, Handle(), *map(StringRef.of, (text, nothing, nothing)))
+    kernel = make(
+        library().dashKernelCreate, Handle(), *map(StringRef.of, (text, nothing, nothing))
+    )
     try:
         return Plan(kernel, 0, sizes, {}, has_table=False)
     finally:
@@ -84,8 +89,15 @@ class Dump:
     @staticmethod
     def of(plan: Plan, manifest: str, look: Look) -> Dump:
         """A dump of what `look` has read: `plan` and `manifest` are its launch's."""
-        return Dump(manifest, dict(plan.sizes), {name: look.region(index) for index, name in enumerate(plan.regions())
-                                                 if library().dashPlanReadsRegion(plan.handle, index)})
+        return Dump(
+            manifest,
+            dict(plan.sizes),
+            {
+                name: look.region(index)
+                for index, name in enumerate(plan.regions())
+                if library().dashPlanReadsRegion(plan.handle, index)
+            },
+        )
 
     def save(self, path: str | Path) -> None:
         """A .zip, whole or not at all."""
@@ -105,13 +117,20 @@ class Dump:
             with zipfile.ZipFile(io.BytesIO(read_bytes(path, MOST_BYTES))) as archive:
                 total = sum(member.file_size for member in archive.infolist())
                 if total > MOST_BYTES:
-                    raise ArgumentError(f"{path}: expected at most {MOST_BYTES} bytes in it, found {total}")
+                    raise ArgumentError(
+                        f"{path}: expected at most {MOST_BYTES} bytes in it, found {total}"
+                    )
                 files = {name: archive.read(name) for name in archive.namelist()}
             manifest, sizes = files.pop(MANIFEST).decode(), json.loads(files.pop(SIZES))
         except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ArgumentError(f"{path}: expected a dump of hang.watch, with '{MANIFEST}', '{SIZES}' and regions: {error}") from None
+            raise ArgumentError(
+                f"{path}: expected a dump of hang.watch, with '{MANIFEST}', '{SIZES}' and regions:"
+                f" {error}"
+            ) from None
         if not isinstance(sizes, dict) or not all(type(value) is int for value in sizes.values()):
-            raise ArgumentError(f"{path}: expected sizes as whole numbers by their names, found {str(sizes)[:80]}")
+            raise ArgumentError(
+                f"{path}: expected sizes as whole numbers by their names, found {str(sizes)[:80]}"
+            )
         return Dump(manifest, sizes, files)
 
     def look(self) -> Look:
@@ -121,21 +140,46 @@ class Dump:
         found = plan.regions()
         given = self._cut(plan, found) if "workspace" in self.regions else self.regions
         if unknown := sorted(set(given) - set(found)):
-            raise ArgumentError(f"expected regions of the kernel ({', '.join(found)}), found '{unknown[0]}': the dump is another program's")
-        read_ones = [name for index, name in enumerate(found) if lib.dashPlanReadsRegion(plan.handle, index)]
+            raise ArgumentError(
+                f"expected regions of the kernel ({', '.join(found)}), found '{unknown[0]}': the"
+                " dump is another program's"
+            )
+        read_ones = [
+            name for index, name in enumerate(found) if lib.dashPlanReadsRegion(plan.handle, index)
+        ]
         if missing := [name for name in read_ones if name not in given]:
-            raise ArgumentError(f"expected the region '{missing[0]}', found {', '.join(sorted(given)) or 'none'}; "
-                                + ("hand over the order that the launch reads" if missing == ["order"] else "the dump is cut, or another program's"))
+            raise ArgumentError(
+                f"expected the region '{missing[0]}', found {', '.join(sorted(given)) or 'none'}; "
+                + (
+                    "hand over the order that the launch reads"
+                    if missing == ["order"]
+                    else "the dump is cut, or another program's"
+                )
+            )
         regions = (StringRef * len(found))(*(StringRef.of(given.get(name, b"")) for name in found))
         return Look(make(lib.dashPlanExplainTurns, plan.handle, regions, len(regions)))
 
     def _cut(self, plan: Plan, found: Mapping[str, Any]) -> dict[str, bytes]:
         """A workspace as a whole, with the order behind it or beside it."""
-        whole, rest = self.regions["workspace"], {name: data for name, data in self.regions.items() if name != "workspace"}
+        whole, rest = (
+            self.regions["workspace"],
+            {name: data for name, data in self.regions.items() if name != "workspace"},
+        )
         behind = aligned(plan.workspace_bytes)
         if len(whole) < plan.workspace_bytes:
-            raise ArgumentError(f"the workspace: expected {plan.workspace_bytes} bytes for these sizes, found {len(whole)}; it is cut, or of other sizes")
-        cut = {name: whole[one.offset:one.offset + one.bytes] for name, one in found.items() if not one.is_order}
+            raise ArgumentError(
+                f"the workspace: expected {plan.workspace_bytes} bytes for these sizes, found"
+                f" {len(whole)}; it is cut, or of other sizes"
+            )
+        cut = {
+            name: whole[one.offset : one.offset + one.bytes]
+            for name, one in found.items()
+            if not one.is_order
+        }
         if "order" not in rest and len(whole) >= behind + plan.order_bytes > behind:
-            cut |= {name: whole[behind + one.offset:behind + one.offset + one.bytes] for name, one in found.items() if one.is_order}
+            cut |= {
+                name: whole[behind + one.offset : behind + one.offset + one.bytes]
+                for name, one in found.items()
+                if one.is_order
+            }
         return cut | rest

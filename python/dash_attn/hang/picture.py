@@ -26,11 +26,25 @@ def drawn(data: Mapping[str, Any], title: str) -> str:
     """An SVG. data: `Look.data`. Causes come first, then the workers that wait, the nearest first,
     then those that are done."""
     workers = list(enumerate(data["workers"]))
-    order = sorted(workers, key=lambda one: ("root" not in one[1], one[1].get("distance", 0), -one[1].get("behind", 0), one[0]))
+    order = sorted(
+        workers,
+        key=lambda one: (
+            "root" not in one[1],
+            one[1].get("distance", 0),
+            -one[1].get("behind", 0),
+            one[0],
+        ),
+    )
     shown, most = order[:MOST], max((worker["total"] for _, worker in workers), default=1) or 1
     picture = Picture(LEFT + WIDTH + TEXT, TOP + ROW * len(shown) + BELOW, title, STYLE, DARK)
     picture.text(LEFT, 24, title, "title")
-    picture.text(LEFT, 44, f"a bar is a worker's list of turns; blue ones are given: {data['given']} of {data['total']} in all", "mute")
+    picture.text(
+        LEFT,
+        44,
+        f"a bar is a worker's list of turns; blue ones are given: {data['given']} of"
+        f" {data['total']} in all",
+        "mute",
+    )
     for row, (number, worker) in enumerate(shown):
         y = TOP + ROW * row
         is_cause = worker.get("root") == number
@@ -39,10 +53,19 @@ def drawn(data: Mapping[str, Any], title: str) -> str:
         picture.rect(LEFT, y, worker["total"] * scale, BAR, "list")
         picture.rect(LEFT, y, worker["given"] * scale, BAR, "given")
         if "root" in worker:
-            picture.rect(LEFT + worker["given"] * scale, y, MARK, BAR, "cause" if is_cause else "waits")
-        picture.text(LEFT + WIDTH + 12, y + BAR - 1, _says(number, worker, is_cause), "cause" if is_cause else "mute")
+            picture.rect(
+                LEFT + worker["given"] * scale, y, MARK, BAR, "cause" if is_cause else "waits"
+            )
+        picture.text(
+            LEFT + WIDTH + 12,
+            y + BAR - 1,
+            _says(number, worker, is_cause),
+            "cause" if is_cause else "mute",
+        )
     if len(order) > MOST:
-        picture.text(LEFT, TOP + ROW * len(shown) + 16, f"and {len(order) - MOST} more workers", "mute")
+        picture.text(
+            LEFT, TOP + ROW * len(shown) + 16, f"and {len(order) - MOST} more workers", "mute"
+        )
     return picture.finish()
 
 
@@ -52,4 +75,7 @@ def _says(number: int, worker: Mapping[str, Any], is_cause: bool) -> str:
     tile, turn = worker["next"]["tile"], worker["next"]["turn"]
     if is_cause:
         return f"has turn {turn} of {tile}, and does not give it"
-    return f"waits for turn {turn} of {tile}: worker {worker['holder']['worker']} has turn {worker['holder']['turn']}"
+    return (
+        f"waits for turn {turn} of {tile}: worker {worker['holder']['worker']} has turn"
+        f" {worker['holder']['turn']}"
+    )

@@ -25,7 +25,10 @@ from .looks import Dump, Look, read
 
 BETWEEN = 1.0  # seconds between two looks at a launch: what gives no turn in that time stands still
 MOST_PENDING = 4096  # of launches that have not ended, the last ones
-RECORDER = ("PyTorch's flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) says what its collectives wait for")
+RECORDER = (
+    "PyTorch's flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) says what"
+    " its collectives wait for"
+)
 
 
 @dataclass
@@ -67,7 +70,10 @@ class Report:
     dump: Dump | None = field(default=None, repr=False)
 
     def to_json(self) -> str:
-        return json.dumps({"version": 1} | {name: value for name, value in vars(self).items() if name != "dump"}, indent=1)
+        return json.dumps(
+            {"version": 1} | {name: value for name, value in vars(self).items() if name != "dump"},
+            indent=1,
+        )
 
 
 def print_report(report: Report) -> None:
@@ -85,12 +91,23 @@ class Watch:
     Raises ArgumentError.
     """
 
-    def __init__(self, timeout: float, *, report: Callable[[Report], Any] | None = None, folder: str | Path | None = None,
-                 signal: int | None = None, rank: int | None = None, ranks: int | None = None) -> None:
+    def __init__(
+        self,
+        timeout: float,
+        *,
+        report: Callable[[Report], Any] | None = None,
+        folder: str | Path | None = None,
+        signal: int | None = None,
+        rank: int | None = None,
+        ranks: int | None = None,
+    ) -> None:
         if type(timeout) not in (int, float) or not 0 < timeout < 1e9:
             raise ArgumentError(f"timeout: expected seconds above 0, found {timeout!r}")
         if signal is not None and threading.current_thread() is not threading.main_thread():
-            raise ArgumentError("signal: expected None in a thread that is not the main one, which alone may choose what signals do")
+            raise ArgumentError(
+                "signal: expected None in a thread that is not the main one, which alone may choose"
+                " what signals do"
+            )
         self.timeout, self.reports = float(timeout), deque[Report](maxlen=64)
         self._folder = None if folder is None else Path(folder)
         self._report, self._signal = report or print_report, signal
@@ -105,7 +122,10 @@ class Watch:
         self._wakes = os.pipe()
         if self._signal is not None:
             os.set_blocking(self._wakes[1], False)
-            self._before = signals.signal(self._signal, lambda *_: None), signals.set_wakeup_fd(self._wakes[1], warn_on_full_buffer=False)
+            self._before = (
+                signals.signal(self._signal, lambda *_: None),
+                signals.set_wakeup_fd(self._wakes[1], warn_on_full_buffer=False),
+            )
             threading.Thread(target=self._hear, name="dash hang signal", daemon=True).start()
         observers.append(self._launches)
         self._thread = threading.Thread(target=self._look, name="dash hang", daemon=True)
@@ -135,8 +155,18 @@ class Watch:
             begin = driver.record_event(workspace.stream)
 
         def end() -> None:
-            one = _Pending(0, launch.label, workspace.device, workspace.stream, driver, launch.plan, launch.manifest, launch.memory(), begin,
-                           time.monotonic())
+            one = _Pending(
+                0,
+                launch.label,
+                workspace.device,
+                workspace.stream,
+                driver,
+                launch.plan,
+                launch.manifest,
+                launch.memory(),
+                begin,
+                time.monotonic(),
+            )
             with driver.on(workspace.device):
                 one.end = driver.record_event(workspace.stream)
             with self._lock:
@@ -166,9 +196,20 @@ class Watch:
         all that is under way."""
         found = [self._report_launch(one) for one in self._standing(anyhow)]
         if not found:
-            found = [self._report_place(place) for place in tuple(places) if place.call and (anyhow or self._is_late(place))]
+            found = [
+                self._report_place(place)
+                for place in tuple(places)
+                if place.call and (anyhow or self._is_late(place))
+            ]
         if not found and anyhow:
-            found = [Report(self._rank, self._ranks, 0.0, f"{self._name()}: no launch of dash is under way that this watch has seen")]
+            found = [
+                Report(
+                    self._rank,
+                    self._ranks,
+                    0.0,
+                    f"{self._name()}: no launch of dash is under way that this watch has seen",
+                )
+            ]
         for report in found:
             self.reports.append(report)
             if self._folder is not None:
@@ -200,7 +241,13 @@ class Watch:
                 continue
             found[stream] = one
         now = time.monotonic()
-        late = [one for one in found.values() if anyhow or now - (one.began or one.since) >= self.timeout and one.number not in self._said]
+        late = [
+            one
+            for one in found.values()
+            if anyhow
+            or now - (one.began or one.since) >= self.timeout
+            and one.number not in self._said
+        ]
         self._said |= {one.number for one in late} if not anyhow else set()
         return late
 
@@ -218,14 +265,25 @@ class Watch:
 
     def _report_launch(self, one: _Pending) -> Report:
         seconds = time.monotonic() - (one.began or one.since)
-        report = Report(self._rank, self._ranks, round(seconds, 3), launch=one.number, label=one.label, waits=not one.began)
+        report = Report(
+            self._rank,
+            self._ranks,
+            round(seconds, 3),
+            launch=one.number,
+            label=one.label,
+            waits=not one.began,
+        )
         where = self._where(report)
         head = f"{self._name()}: launch {one.number} of dash on this rank ({one.label}){where}"
         if report.waits:
-            report.text = (f"{head} has waited for {seconds:.1f} s to begin: what stands still is in front of it on its stream, such as a collective "
-                           f"or another kernel. {RECORDER}")
+            report.text = (
+                f"{head} has waited for {seconds:.1f} s to begin: what stands still is in front of"
+                f" it on its stream, such as a collective or another kernel. {RECORDER}"
+            )
             return report
-        report.text = f"{head} has run for {seconds:.1f} s and has not ended\n{self._turns(one, report)}"
+        report.text = (
+            f"{head} has run for {seconds:.1f} s and has not ended\n{self._turns(one, report)}"
+        )
         return report
 
     def _turns(self, one: _Pending, report: Report) -> str:
@@ -248,9 +306,14 @@ class Watch:
 
     def _report_place(self, place: Any) -> Report:
         seconds = time.monotonic() - place.since
-        text = (f"rank {place.rank} of {place.size}: no launch of dash is under way; this rank has been in {place.where} (call {place.call} of attention) "
-                f"for {seconds:.1f} s, and waits there for other ranks. {RECORDER}")
-        return Report(place.rank, place.size, round(seconds, 3), text, where=place.where, call=place.call)
+        text = (
+            f"rank {place.rank} of {place.size}: no launch of dash is under way; this rank has been"
+            f" in {place.where} (call {place.call} of attention) for {seconds:.1f} s, and waits"
+            f" there for other ranks. {RECORDER}"
+        )
+        return Report(
+            place.rank, place.size, round(seconds, 3), text, where=place.where, call=place.call
+        )
 
     def _write(self, report: Report) -> None:
         try:
@@ -279,7 +342,11 @@ def rank_of(given: int | None, name: str, fallback: int) -> int:
     torch = sys.modules.get("torch")
     with suppress(Exception):
         if torch is not None and torch.distributed.is_initialized():
-            return torch.distributed.get_rank() if name == "RANK" else torch.distributed.get_world_size()
+            return (
+                torch.distributed.get_rank()
+                if name == "RANK"
+                else torch.distributed.get_world_size()
+            )
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() else fallback
 

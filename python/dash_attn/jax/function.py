@@ -18,22 +18,56 @@ from .sinks import summed, with_sink
 
 
 @overload
-def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
-              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd",
-              return_lse: Literal[False] = False) -> jax.Array: ...
+def attention(
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: jax.Array | None = None,
+    cu_seqlens_k: jax.Array | None = None,
+    sink: jax.Array | None = None,
+    level: str = "run",
+    layout: str = "bhsd",
+    return_lse: Literal[False] = False,
+) -> jax.Array: ...
 
 
 @overload
-def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
-              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd",
-              return_lse: Literal[True]) -> tuple[jax.Array, jax.Array]: ...
+def attention(
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: jax.Array | None = None,
+    cu_seqlens_k: jax.Array | None = None,
+    sink: jax.Array | None = None,
+    level: str = "run",
+    layout: str = "bhsd",
+    return_lse: Literal[True],
+) -> tuple[jax.Array, jax.Array]: ...
 
 
-def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
-              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> jax.Array | tuple[jax.Array, jax.Array]:
+def attention(
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: jax.Array | None = None,
+    cu_seqlens_k: jax.Array | None = None,
+    sink: jax.Array | None = None,
+    level: str = "run",
+    layout: str = "bhsd",
+    return_lse: bool = False,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
@@ -53,9 +87,20 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     raising.
     """
     causal, window, scale = plain_options(causal, window, scale)
-    demand(refusal_of_call(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout))
-    call = Call(window_of(causal, window), q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
-    o, lse = _attention(call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),))))
+    demand(
+        refusal_of_call(
+            q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout
+        )
+    )
+    call = Call(
+        window_of(causal, window),
+        q.shape[3] ** -0.5 if scale is None else float(scale),
+        layout,
+        sink is not None,
+    )
+    o, lse = _attention(
+        call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),)))
+    )
     return (o, lse) if return_lse else o
 
 
@@ -64,7 +109,10 @@ def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
     these: so its gradient is summed over devices."""
     axes = [jax.typeof(array).manual_axis_type.varying for array in arrays]
     missing = [sorted(frozenset().union(*axes) - of_array) for of_array in axes]
-    return tuple(jax.lax.pcast(array, tuple(names), to="varying") if names else array for array, names in zip(arrays, missing))
+    return tuple(
+        jax.lax.pcast(array, tuple(names), to="varying") if names else array
+        for array, names in zip(arrays, missing)
+    )
 
 
 def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
@@ -72,8 +120,15 @@ def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
     but rounds the LSE to the type of o."""
     left, right = call.window
     return cudnn.dot_product_attention(
-        q, k, v, scale=call.scale, mask_type=cudnn.MaskType.CAUSAL if right == 0 else cudnn.MaskType.NO_MASK,
-        qkv_layout="BNTH" if call.layout == "bhsd" else "BTNH", sliding_window_length=left + 1 if left >= 0 else None, return_residual=True)
+        q,
+        k,
+        v,
+        scale=call.scale,
+        mask_type=cudnn.MaskType.CAUSAL if right == 0 else cudnn.MaskType.NO_MASK,
+        qkv_layout="BNTH" if call.layout == "bhsd" else "BTNH",
+        sliding_window_length=left + 1 if left >= 0 else None,
+        return_residual=True,
+    )
 
 
 def _computed(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, Any]:
@@ -98,8 +153,18 @@ def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
     (q, k, v, *sink), o, lse = saved
     do, dlse = (None if type(one) is SymbolicZero else one for one in upstream)
     of_lse = () if dlse is None else (dlse,)
-    *found, last = apply(gradients, replace(call, of_lse=bool(of_lse)), q, k, v, jax.lax.full_like(o, 0) if do is None else do, o, lse, *of_lse,
-                         *sink)
+    *found, last = apply(
+        gradients,
+        replace(call, of_lse=bool(of_lse)),
+        q,
+        k,
+        v,
+        jax.lax.full_like(o, 0) if do is None else do,
+        o,
+        lse,
+        *of_lse,
+        *sink,
+    )
     return (*found, summed(last) if call.has_sink else last)
 
 

@@ -15,7 +15,16 @@ import numpy as np
 from ..kernel.library import Handle, library
 from ..kernel.orders import SIZES, Ordered, order_for, texts_of
 from ..kernel.plan import Plan
-from ..kernel.problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of, slices_of
+from ..kernel.problem import (
+    ELEMENTS,
+    ONE_SINK,
+    Wanted,
+    Window,
+    demand,
+    for_any_sizes,
+    program_of,
+    slices_of,
+)
 from ..kernel.runtime import Kernel, maker_of
 from ..kernel.workspace import ALIGNMENT, aligned
 from ..support.forks import new_lock
@@ -56,8 +65,14 @@ class JaxKernel(Kernel):
     def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:
         """What the handler needs beside its arrays. Raises ArgumentError for sizes that no
         kernel serves."""
-        plan = Plan(self._planned, 0, dict(zip(SIZES, sizes_of(q, k, layout))), {}, self.table is not None)
-        return aligned(plan.workspace_bytes) + ALIGNMENT + (0 if plan.is_table else aligned(plan.order_bytes) + ALIGNMENT)
+        plan = Plan(
+            self._planned, 0, dict(zip(SIZES, sizes_of(q, k, layout))), {}, self.table is not None
+        )
+        return (
+            aligned(plan.workspace_bytes)
+            + ALIGNMENT
+            + (0 if plan.is_table else aligned(plan.order_bytes) + ALIGNMENT)
+        )
 
 
 def sizes_of(q: Sequence[int], k: Sequence[int], layout: str) -> tuple[int, ...]:
@@ -67,7 +82,9 @@ def sizes_of(q: Sequence[int], k: Sequence[int], layout: str) -> tuple[int, ...]
 
 def register(platform: str = "CUDA") -> None:
     """Makes libdash's handler known to XLA."""
-    handler = jax.ffi.pycapsule(ctypes.cast(library().dashXlaAttentionBackward, ctypes.c_void_p).value)
+    handler = jax.ffi.pycapsule(
+        ctypes.cast(library().dashXlaAttentionBackward, ctypes.c_void_p).value
+    )
     jax.ffi.register_ffi_target(TARGET, dict.fromkeys(STAGES, handler), platform=platform)
 
 
@@ -77,16 +94,24 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
-def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any) -> tuple[Any, ...]:
+def gradients(
+    call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any
+) -> tuple[Any, ...]:
     """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler, in as
     many calls as there are slices."""
-    sink, of_lse = rest[call.of_lse:], rest[:call.of_lse]
+    sink, of_lse = rest[call.of_lse :], rest[: call.of_lse]
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
     rows: dict[int, list[Any]] = {}
     for which in slices_of(q.shape, k.shape, call.layout):
-        found = _gradients(call, *(_cut(x, which[0], which[is_kv + 1], call.layout) for x, is_kv in
-                                   zip((q, k, v, do, o, lse), (False, True, True, False, False, False))), *(one[which[1]] for one in sink))
+        found = _gradients(
+            call,
+            *(
+                _cut(x, which[0], which[is_kv + 1], call.layout)
+                for x, is_kv in zip((q, k, v, do, o, lse), (False, True, True, False, False, False))
+            ),
+            *(one[which[1]] for one in sink),
+        )
         rows.setdefault(which[0].start, []).append(found)
     heads = (call.layout.index("h"),) * 3 + (1,)
     whole = [[_joined(parts, dim) for parts, dim in zip(zip(*row), heads)] for row in rows.values()]
@@ -101,8 +126,14 @@ def _joined(parts: Sequence[Any], dim: int) -> Any:
     return parts[0] if len(parts) == 1 else jnp.concatenate(parts, dim)
 
 
-def _gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any) -> tuple[Any, ...]:
-    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse).wanted)
+def _gradients(
+    call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any
+) -> tuple[Any, ...]:
+    kernel = kernel_of(
+        order_of(
+            q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse
+        ).wanted
+    )
 
     def typed(dtype: Any, *shape: int) -> Any:
         """In shard_map each device has its own, as it has its own q."""
@@ -114,8 +145,20 @@ def _gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *s
     memory = typed(jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
     order = () if kernel.table is None else (kernel.table,)
     *found, _ = jax.ffi.ffi_call(TARGET, (*map(jax.typeof, (q, k, v)), *dsink, memory))(
-        q, k, v, do, o, lse, *sink, *order, program=kernel.program, options=kernel.options, certificate=kernel.certificate,
-        layout=call.layout, scale=np.float32(call.scale))
+        q,
+        k,
+        v,
+        do,
+        o,
+        lse,
+        *sink,
+        *order,
+        program=kernel.program,
+        options=kernel.options,
+        certificate=kernel.certificate,
+        layout=call.layout,
+        scale=np.float32(call.scale),
+    )
     return tuple(found)
 
 
@@ -128,9 +171,16 @@ def _folded(function: Callable[..., Any], call: Call) -> Any:
     def _rule(size: int, are_batched: Sequence[bool], *arrays: Any) -> Any:
         count = len(arrays) - call.has_sink
         demand(ONE_SINK if any(are_batched[count:]) else None)
-        whole = [array if is_batched else jnp.broadcast_to(array, (size, *array.shape)) for array, is_batched in zip(arrays[:count], are_batched)]
-        found = _folded(function, call)(*(array.reshape(-1, *array.shape[2:]) for array in whole), *arrays[count:])
-        return tuple(array.reshape(size, -1, *array.shape[1:]) for array in found), (True,) * len(found)
+        whole = [
+            array if is_batched else jnp.broadcast_to(array, (size, *array.shape))
+            for array, is_batched in zip(arrays[:count], are_batched)
+        ]
+        found = _folded(function, call)(
+            *(array.reshape(-1, *array.shape[2:]) for array in whole), *arrays[count:]
+        )
+        return tuple(array.reshape(size, -1, *array.shape[1:]) for array in found), (True,) * len(
+            found
+        )
 
     return folded
 
@@ -140,8 +190,10 @@ def _refusing_derivatives(function: Any) -> Any:
 
     @differentiable.defjvp
     def _refuse(*_: Any) -> Any:
-        raise NotImplementedError("dash_attn.jax.attention has first derivatives only; for second ones take jax.nn.dot_product_attention "
-                                  "with implementation='xla'")
+        raise NotImplementedError(
+            "dash_attn.jax.attention has first derivatives only; for second ones take"
+            " jax.nn.dot_product_attention with implementation='xla'"
+        )
 
     return differentiable
 
@@ -154,7 +206,10 @@ _lock = new_lock()
 
 def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordered:
     """The kernel, and its order. rest: of `Wanted`."""
-    return order_for(Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window, **rest), *sizes_of(q.shape, k.shape, layout))
+    return order_for(
+        Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window, **rest),
+        *sizes_of(q.shape, k.shape, layout),
+    )
 
 
 def orders_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> list[Ordered]:
@@ -166,8 +221,10 @@ def orders_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> list[
         shape[0], shape[heads] = batch.stop - batch.start, of_heads.stop - of_heads.start
         return jax.ShapeDtypeStruct(shape, array.dtype)
 
-    return [order_of(sized(q, batch, of_q), sized(k, batch, of_k), window, layout, **rest)
-            for batch, of_q, of_k in slices_of(q.shape, k.shape, layout)]
+    return [
+        order_of(sized(q, batch, of_q), sized(k, batch, of_k), window, layout, **rest)
+        for batch, of_q, of_k in slices_of(q.shape, k.shape, layout)
+    ]
 
 
 def kernel_of(wanted: Wanted) -> JaxKernel:

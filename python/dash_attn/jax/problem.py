@@ -9,18 +9,38 @@ from typing import Any
 import jax
 
 from ..kernel import problem
-from ..kernel.problem import (FULL, NAMES, OWN_FORWARD, Window, coverage_of, refusal_of, refusal_of_array, refusal_of_gpu, refusal_of_layout,
-                              refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
+from ..kernel.problem import (
+    FULL,
+    NAMES,
+    OWN_FORWARD,
+    Window,
+    coverage_of,
+    refusal_of,
+    refusal_of_array,
+    refusal_of_gpu,
+    refusal_of_layout,
+    refusal_of_level,
+    refusal_of_rectangle,
+    refusal_of_sizes,
+)
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
 
 
-def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any) -> str | None:
+def refusal_of_options(
+    causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any
+) -> str | None:
     """Why these options of `attention` are refused; None if they are not."""
     if any(given is not None for given in cu_seqlens):
-        return ("cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX takes none; pad sequences, call attention "
-                "for each, or take dash_attn.torch")
-    return refusal_of_layout(layout) or problem.refusal_of_options(causal, window, scale, level) or refusal_of_level(level, OWN_FORWARD)
+        return (
+            "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX"
+            " takes none; pad sequences, call attention for each, or take dash_attn.torch"
+        )
+    return (
+        refusal_of_layout(layout)
+        or problem.refusal_of_options(causal, window, scale, level)
+        or refusal_of_level(level, OWN_FORWARD)
+    )
 
 
 def refusal_of_place(name: str, array: Any) -> str | None:
@@ -38,13 +58,19 @@ def refusal_of_place(name: str, array: Any) -> str | None:
 def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str, window: Window = FULL) -> str | None:
     """Why no kernel serves these arrays; None if one does."""
     for name, array in zip(NAMES, (q, k, v)):
-        reason = refusal_of_place(name, array) or \
-            refusal_of_array(name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it")
+        reason = refusal_of_place(name, array) or refusal_of_array(
+            name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it"
+        )
         if reason:
             return reason
         if not all(type(size) is int for size in array.shape):
-            return f"{name}: expected sizes that are known when the program is traced, found {array.shape}"
-    return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(coverage_of(q.shape, k.shape, layout, window=window))
+            return (
+                f"{name}: expected sizes that are known when the program is traced, found"
+                f" {array.shape}"
+            )
+    return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(
+        coverage_of(q.shape, k.shape, layout, window=window)
+    )
 
 
 def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | None:
@@ -52,8 +78,11 @@ def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | Non
     if window == FULL:
         return None
     if window[1] != 0:
-        return (f"window: expected a right side of 0, or neither side, found {window}: cuDNN's forward pass has no other windows; "
-                "jax.nn.dot_product_attention with implementation='xla' has them")
+        return (
+            f"window: expected a right side of 0, or neither side, found {window}: cuDNN's forward"
+            " pass has no other windows; jax.nn.dot_product_attention with implementation='xla'"
+            " has them"
+        )
     return refusal_of_rectangle(q.shape, k.shape, layout, "cuDNN's")
 
 

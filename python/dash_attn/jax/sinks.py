@@ -20,8 +20,12 @@ def refusal_of_sink(sink: Any, q: Any, layout: str) -> str | None:
     """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
     if sink is None:
         return None
-    return refusal_of_place("sink", sink) or problem.refusal_of_sink(jnp.issubdtype(sink.dtype, jnp.floating), str(sink.dtype), sink.shape,
-                                                                     q.shape[layout.index("h")])
+    return refusal_of_place("sink", sink) or problem.refusal_of_sink(
+        jnp.issubdtype(sink.dtype, jnp.floating),
+        str(sink.dtype),
+        sink.shape,
+        q.shape[layout.index("h")],
+    )
 
 
 def with_sink(o: Any, lse: Any, sink: Any, layout: str) -> tuple[Any, Any]:
@@ -42,5 +46,5 @@ def summed(dsink: Any) -> Any:
     choice."""
     while (count := dsink.shape[0]) > 1:
         half = (count + 1) // 2
-        dsink = jnp.concatenate([dsink[:count - half] + dsink[half:], dsink[count - half:half]])
+        dsink = jnp.concatenate([dsink[: count - half] + dsink[half:], dsink[count - half : half]])
     return dsink[0]

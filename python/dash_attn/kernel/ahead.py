@@ -25,7 +25,17 @@ from ..errors import ArgumentError, ManifestError
 from .assembler import refusal_of as refusal_of_assembler
 from .compiler import Compiled, compile_program
 from .coverage import ask
-from .problem import ANY_SIZES, CAUSAL, FULL, SEARCHED, Wanted, Window, demand, program_of, refusal_of
+from .problem import (
+    ANY_SIZES,
+    CAUSAL,
+    FULL,
+    SEARCHED,
+    Wanted,
+    Window,
+    demand,
+    program_of,
+    refusal_of,
+)
 from .programs import has_kept, keep_program, key_of, shipped_folder, users_folder, write_kept
 
 HEAD_DIMS = (64, 128)
@@ -70,7 +80,12 @@ ORDERS: dict[Window, tuple[Order, ...]] = {
         Order(("descending", "ascending", SEARCHED), is_table=True, parts=4, apart="parts"),
         Order((SEARCHED,), is_table=True, parts=6, has_runs=True, apart="all"),
         Order((SEARCHED,), is_table=True, parts=12, has_runs=True, apart="all"),
-        Order((SEARCHED, "descending", "symmetric-shift", "ascending"), is_table=True, parts=8, apart="parts"),
+        Order(
+            (SEARCHED, "descending", "symmetric-shift", "ascending"),
+            is_table=True,
+            parts=8,
+            apart="parts",
+        ),
         Order((SEARCHED,), is_table=True, parts=8, has_runs=True, apart="all"),
         Order(("symmetric-shift",), is_table=False),
         Order((SEARCHED,), is_table=True, parts=2, has_runs=True),
@@ -98,7 +113,13 @@ def _wanted(head_dims: Sequence[int], elements: Sequence[str]) -> Iterator[Wante
             for order in orders:
                 sizes = ANY_SIZES if order.is_table else ()
                 for kind in order.kinds:
-                    of_batch = one._replace(kind=kind, parts=order.parts, has_runs=order.has_runs, sizes=sizes, apart=order.apart)
+                    of_batch = one._replace(
+                        kind=kind,
+                        parts=order.parts,
+                        has_runs=order.has_runs,
+                        sizes=sizes,
+                        apart=order.apart,
+                    )
                     yield of_batch
                     if order.parts == 1:
                         yield of_batch._replace(has_sink=True)
@@ -106,11 +127,19 @@ def _wanted(head_dims: Sequence[int], elements: Sequence[str]) -> Iterator[Wante
                 yield one._replace(is_list=True, has_sink=has_sink)
 
 
-def make(folder: Path, programs: Sequence[Wanted], assemblers: Sequence[str], jobs: int, tick: Callable[[int, int], None]) -> tuple[int, int]:
+def make(
+    folder: Path,
+    programs: Sequence[Wanted],
+    assemblers: Sequence[str],
+    jobs: int,
+    tick: Callable[[int, int], None],
+) -> tuple[int, int]:
     """Keeps each program and its code in the folder. Returns how many programs and how many codes
     are new. tick: called with how many are done and how many there are."""
     if not key_of("", "", ""):
-        raise ArgumentError("expected a libdash with a build ID, found one without; link it with --build-id")
+        raise ArgumentError(
+            "expected a libdash with a build ID, found one without; link it with --build-id"
+        )
     one = _Maker(folder, assemblers)
     done = 0
     tick(done, len(programs))
@@ -151,7 +180,12 @@ class _Maker:
             source, code = Path(at, "kernel.ptx"), Path(at, "kernel.cubin")
             source.write_bytes(made.ptx)
             for ptxas in self.assemblers:
-                done = subprocess.run([ptxas, f"-arch={target}", str(source), "-o", str(code)], capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    [ptxas, f"-arch={target}", str(source), "-o", str(code)],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 refusal = refusal_of_assembler(ptxas, done.returncode, done.stderr + done.stdout)
                 if refusal is None:
                     return code.read_bytes()
@@ -171,7 +205,10 @@ class Bar:
         text = f"{done} of {count} programs, {seconds:.0f} s{rest}"
         if sys.stderr.isatty():
             filled = width * done // max(count, 1)
-            sys.stderr.write(f"\r[{'#' * filled}{' ' * (width - filled)}] {text}\x1b[K{chr(10) * (done == count)}")
+            sys.stderr.write(
+                f"\r[{'#' * filled}{' ' * (width - filled)}]"
+                f" {text}\x1b[K{chr(10) * (done == count)}"
+            )
             sys.stderr.flush()
         elif 10 * done // max(count, 1) != self._said:
             self._said = 10 * done // max(count, 1)
@@ -189,5 +226,7 @@ def usual_folder() -> Path:
     if os.access(shipped if shipped.exists() else shipped.parent, os.W_OK | os.X_OK):
         return shipped
     if users is None:
-        raise OSError(f"cannot write to {shipped.parent}, and DASH_CACHE keeps nothing; name a folder by --to")
+        raise OSError(
+            f"cannot write to {shipped.parent}, and DASH_CACHE keeps nothing; name a folder by --to"
+        )
     return users

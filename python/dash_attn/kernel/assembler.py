@@ -35,13 +35,21 @@ def packaged_assemblers() -> list[str]:
     if os.environ.get("DASH_PTXAS"):
         return []
     places = ("triton/backends/nvidia/bin/ptxas", "nvidia/*/bin/ptxas")
-    return [str(path) for folder in filter(os.path.isdir, sys.path) for place in places for path in sorted(Path(folder).glob(place)) if os.access(path, os.X_OK)]
+    return [
+        str(path)
+        for folder in filter(os.path.isdir, sys.path)
+        for place in places
+        for path in sorted(Path(folder).glob(place))
+        if os.access(path, os.X_OK)
+    ]
 
 
 def spell(ptxas: str) -> str:
-    """"'/usr/bin/ptxas' (CUDA 12.3.107)"."""
+    """ "'/usr/bin/ptxas' (CUDA 12.3.107)"."""
     try:
-        said = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=False, timeout=20).stdout
+        said = subprocess.run(
+            [ptxas, "--version"], capture_output=True, text=True, check=False, timeout=20
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         said = ""
     release = _RELEASE.search(said)
@@ -59,4 +67,8 @@ def refusal_of(ptxas: str, status: int, said: str) -> str | None:
     if status:
         return f"{spell(ptxas)} refuses the PTX: {said.strip()}; expected {GOOD}"
     waits = find_waits(said)
-    return f"{spell(ptxas)} lets products wait for each other: {waits[0]}; expected {GOOD}" if waits else None
+    return (
+        f"{spell(ptxas)} lets products wait for each other: {waits[0]}; expected {GOOD}"
+        if waits
+        else None
+    )

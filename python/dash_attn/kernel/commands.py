@@ -34,7 +34,11 @@ class _Version(argparse.Action):
 
 def parser_of(name: str, about: str | None) -> argparse.ArgumentParser:
     """The arguments of `python3 -m dash_attn.NAME`."""
-    parser = argparse.ArgumentParser(prog=f"python3 -m dash_attn.{name}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog=f"python3 -m dash_attn.{name}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action=_Version, help="say which dash this is, and end")
     return parser
 
@@ -58,7 +62,10 @@ def run(name: str, main: Callable[[], int], interrupted: str = "") -> int:
         _give_up_output()
         return TROUBLE
     except KeyboardInterrupt:
-        print(f"dash_attn.{name}: interrupted{f'; {interrupted}' if interrupted else ''}", file=sys.stderr)
+        print(
+            f"dash_attn.{name}: interrupted{f'; {interrupted}' if interrupted else ''}",
+            file=sys.stderr,
+        )
         return INTERRUPTED
     except Exception:
         traceback.print_exc()

@@ -14,7 +14,16 @@ from pathlib import Path
 
 from ..errors import CompileError, LibraryError
 from ..support.files import appears
-from .library import HANDLER, STATUSES, CompileFiles, Diagnostic, Handle, StringRef, diagnostics, library
+from .library import (
+    HANDLER,
+    STATUSES,
+    CompileFiles,
+    Diagnostic,
+    Handle,
+    StringRef,
+    diagnostics,
+    library,
+)
 
 
 @dataclass(frozen=True)
@@ -39,15 +48,26 @@ class Compiled:
         manifest, for `Kernel.load`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for ending, content in ((".ptx", self.ptx), (".order", self.order), (".json", self.manifest.encode())):
+        for ending, content in (
+            (".ptx", self.ptx),
+            (".order", self.order),
+            (".json", self.manifest.encode()),
+        ):
             if content:  # the manifest comes last: what it names is there before it
                 with appears(folder / f"{self.file}{ending}") as part:
                     part.write_bytes(content)
         return folder / f"{self.file}.json"
 
 
-def compile_program(source: str | bytes, options: str = "", *, name: str = "<program>", order: str | Path = "", costs: str | Path = "",
-                    ptxas: str | Path = "") -> list[Compiled]:
+def compile_program(
+    source: str | bytes,
+    options: str = "",
+    *,
+    name: str = "<program>",
+    order: str | Path = "",
+    costs: str | Path = "",
+    ptxas: str | Path = "",
+) -> list[Compiled]:
     """Compiles each function with an attention backward; the results are the files of `dash-opt
     --dash-to-ptx=OPTIONS`.
 
@@ -62,15 +82,24 @@ def compile_program(source: str | bytes, options: str = "", *, name: str = "<pro
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]
     named = [os.fsencode(file) for file in (order, costs, ptxas)]
     files = CompileFiles(*map(StringRef.of, named))
-    status = lib.dashCompileWithFiles(*map(StringRef.of, texts), ctypes.byref(files), HANDLER, None, ctypes.byref(program))
+    status = lib.dashCompileWithFiles(
+        *map(StringRef.of, texts), ctypes.byref(files), HANDLER, None, ctypes.byref(program)
+    )
     said = diagnostics()
     if STATUSES[status] is LibraryError:
         raise LibraryError("\n".join(one.message for one in said))
     if status:
         raise CompileError("\n".join(map(str, said)) or f"cannot compile {name}", said)
     try:
-        return [Compiled(lib.dashProgramGetName(program, i).text, lib.dashProgramGetPtx(program, i).bytes,
-                         lib.dashProgramGetManifest(program, i).text, lib.dashProgramGetOrder(program, i).bytes, said)
-                for i in range(lib.dashProgramGetNumKernels(program))]
+        return [
+            Compiled(
+                lib.dashProgramGetName(program, i).text,
+                lib.dashProgramGetPtx(program, i).bytes,
+                lib.dashProgramGetManifest(program, i).text,
+                lib.dashProgramGetOrder(program, i).bytes,
+                said,
+            )
+            for i in range(lib.dashProgramGetNumKernels(program))
+        ]
     finally:
         lib.dashProgramDestroy(program)

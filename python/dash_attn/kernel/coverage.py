@@ -31,7 +31,14 @@ class Coverage(NamedTuple):
     stride_multiple: int
 
 
-def ask(*, element: str = "", level: str = "", device: str = "", window: tuple[int, int] = (-1, -1), **numbers: int) -> Coverage | str:
+def ask(
+    *,
+    element: str = "",
+    level: str = "",
+    device: str = "",
+    window: tuple[int, int] = (-1, -1),
+    **numbers: int,
+) -> Coverage | str:
     """The coverage of a problem, or why no kernel computes it. numbers: of dash-c/Coverage.h,
     those that are known. Compiled programs take it for a constant, so they ask about constants."""
     return _asked(element, level, device, window, tuple(sorted(numbers.items())))
@@ -45,15 +52,34 @@ def limits() -> Coverage:
 
 
 @functools.lru_cache(maxsize=4096)
-def _asked(element: str, level: str, device: str, window: tuple[int, int], numbers: tuple[tuple[str, int], ...]) -> Coverage | str:
+def _asked(
+    element: str,
+    level: str,
+    device: str,
+    window: tuple[int, int],
+    numbers: tuple[tuple[str, int], ...],
+) -> Coverage | str:
     texts = [text.encode(errors="replace") for text in (element, level, device)]
     problem = Problem(*map(StringRef.of, texts))
-    given = dict.fromkeys(_NUMBERS, UNKNOWN) | {"sequences": 0, "left": window[0], "right": window[1]} | dict(numbers)
+    given = (
+        dict.fromkeys(_NUMBERS, UNKNOWN)
+        | {"sequences": 0, "left": window[0], "right": window[1]}
+        | dict(numbers)
+    )
     for name, number in given.items():
-        setattr(problem, name, max(-2**63, min(number, 2**63 - 1)))
+        setattr(problem, name, max(-(2**63), min(number, 2**63 - 1)))
     try:
         found = fill(CoverageOf(), library().dashCompilerCovers, ctypes.byref(problem))
     except ArgumentError as error:
         return str(error)
-    return Coverage(found.batch, found.kv_heads, found.rows, found.sequences, found.capability,
-                    found.head_dim_multiple, found.head_dim, found.alignment, found.stride_multiple)
+    return Coverage(
+        found.batch,
+        found.kv_heads,
+        found.rows,
+        found.sequences,
+        found.capability,
+        found.head_dim_multiple,
+        found.head_dim,
+        found.alignment,
+        found.stride_multiple,
+    )

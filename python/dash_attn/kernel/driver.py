@@ -19,17 +19,32 @@ NO_TIMING, NOT_READY = 2, 600  # CU_EVENT_DISABLE_TIMING, CUDA_ERROR_NOT_READY
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76  # CU_DEVICE_ATTRIBUTE_…
 _ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 _FUNCTIONS = {
-    "cuDriverGetVersion": (_POINTER,), "cuDeviceGetName": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
+    "cuDriverGetVersion": (_POINTER,),
+    "cuDeviceGetName": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
     "cuDeviceGetAttribute": (_POINTER, ctypes.c_int, ctypes.c_int),
-    "cuDeviceGetCount": (_POINTER,), "cuDevicePrimaryCtxGetState": (ctypes.c_int, _POINTER, _POINTER),
-    "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxGetCurrent": (_POINTER,), "cuCtxPushCurrent_v2": (_POINTER,),
+    "cuDeviceGetCount": (_POINTER,),
+    "cuDevicePrimaryCtxGetState": (ctypes.c_int, _POINTER, _POINTER),
+    "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int),
+    "cuCtxGetCurrent": (_POINTER,),
+    "cuCtxPushCurrent_v2": (_POINTER,),
     "cuCtxPopCurrent_v2": (_POINTER,),
-    "cuMemAlloc_v2": (_POINTER, _SIZE), "cuMemFree_v2": (_ADDRESS,), "cuMemcpyHtoD_v2": (_ADDRESS, ctypes.c_char_p, _SIZE),
-    "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE), "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
+    "cuMemAlloc_v2": (_POINTER, _SIZE),
+    "cuMemFree_v2": (_ADDRESS,),
+    "cuMemcpyHtoD_v2": (_ADDRESS, ctypes.c_char_p, _SIZE),
+    "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE),
+    "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
     "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS),
-    "cuStreamCreate": (_POINTER, ctypes.c_uint), "cuStreamDestroy_v2": (_POINTER,), "cuThreadExchangeStreamCaptureMode": (_POINTER,),
-    "cuEventCreate": (_POINTER, ctypes.c_uint), "cuEventRecord": (_POINTER, _POINTER), "cuEventQuery": (_POINTER,), "cuEventDestroy_v2": (_POINTER,),
-    "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
+    "cuStreamCreate": (_POINTER, ctypes.c_uint),
+    "cuStreamDestroy_v2": (_POINTER,),
+    "cuThreadExchangeStreamCaptureMode": (_POINTER,),
+    "cuEventCreate": (_POINTER, ctypes.c_uint),
+    "cuEventRecord": (_POINTER, _POINTER),
+    "cuEventQuery": (_POINTER,),
+    "cuEventDestroy_v2": (_POINTER,),
+    "cuStreamSynchronize": (_POINTER,),
+    "cuGetErrorName": (ctypes.c_int, _POINTER),
+    "cuGetErrorString": (ctypes.c_int, _POINTER),
+}
 
 
 class Gpu(NamedTuple):
@@ -70,14 +85,28 @@ class Driver:
         name, number = ctypes.create_string_buffer(256), ctypes.c_int()
 
         def attribute(which: int, device: int) -> int:
-            self._call(f"ask about device {device}", "cuDeviceGetAttribute", ctypes.byref(number), which, device)
+            self._call(
+                f"ask about device {device}",
+                "cuDeviceGetAttribute",
+                ctypes.byref(number),
+                which,
+                device,
+            )
             return number.value
 
         self._call("count the devices", "cuDeviceGetCount", ctypes.byref(number))
         found = []
         for device in range(number.value):
-            self._call(f"ask for the name of device {device}", "cuDeviceGetName", name, len(name), device)
-            found.append(Gpu(name.value.decode(errors="replace"), (attribute(MAJOR, device), attribute(MINOR, device)), attribute(MULTIPROCESSORS, device)))
+            self._call(
+                f"ask for the name of device {device}", "cuDeviceGetName", name, len(name), device
+            )
+            found.append(
+                Gpu(
+                    name.value.decode(errors="replace"),
+                    (attribute(MAJOR, device), attribute(MINOR, device)),
+                    attribute(MULTIPROCESSORS, device),
+                )
+            )
         return found
 
     @contextmanager
@@ -85,7 +114,12 @@ class Driver:
         """Makes the device current, and afterwards what was current before, be it nothing."""
         if device not in self._contexts:
             context = ctypes.c_void_p()
-            self._call(f"take the context of device {device}", "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            self._call(
+                f"take the context of device {device}",
+                "cuDevicePrimaryCtxRetain",
+                ctypes.byref(context),
+                device,
+            )
             self._contexts[device] = context.value
         self._call(f"make device {device} current", "cuCtxPushCurrent_v2", self._contexts[device])
         try:
@@ -105,7 +139,13 @@ class Driver:
         count, flags, is_active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
         self._call("count the devices", "cuDeviceGetCount", ctypes.byref(count))
         for device in range(count.value):
-            self._call(f"ask whether device {device} is in use", "cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(is_active))
+            self._call(
+                f"ask whether device {device} is in use",
+                "cuDevicePrimaryCtxGetState",
+                device,
+                ctypes.byref(flags),
+                ctypes.byref(is_active),
+            )
             if is_active.value:
                 return device
         return 0
@@ -116,7 +156,13 @@ class Driver:
             with self.on(self._device_in_use()):
                 return self.device_of(pointer)
         found = ctypes.c_int()
-        self._call("ask whose memory a pointer is", "cuPointerGetAttribute", ctypes.byref(found), DEVICE_ORDINAL, pointer)
+        self._call(
+            "ask whose memory a pointer is",
+            "cuPointerGetAttribute",
+            ctypes.byref(found),
+            DEVICE_ORDINAL,
+            pointer,
+        )
         return found.value
 
     @contextmanager
@@ -124,7 +170,12 @@ class Driver:
         """What this thread does beside streams that are being captured, such as allocating, does
         not end these captures."""
         mode = ctypes.c_int(RELAXED)
-        exchange = partial(self._call, "change how captures treat this thread", "cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        exchange = partial(
+            self._call,
+            "change how captures treat this thread",
+            "cuThreadExchangeStreamCaptureMode",
+            ctypes.byref(mode),
+        )
         exchange()
         try:
             yield
@@ -180,7 +231,9 @@ class Driver:
 
     def write(self, pointer: int, data: bytes) -> None:
         """Copies to the device; done when it returns."""
-        self._call(f"copy {len(data)} bytes to the device", "cuMemcpyHtoD_v2", pointer, data, len(data))
+        self._call(
+            f"copy {len(data)} bytes to the device", "cuMemcpyHtoD_v2", pointer, data, len(data)
+        )
 
     def read(self, pointer: int, size: int) -> bytes:
         """Copies from the device, behind all work of the legacy default stream only: synchronize
@@ -194,7 +247,9 @@ class Driver:
 
     def _check(self, code: int, doing: str) -> None:
         if code:
-            name, text = (self._explain(ask, code) for ask in ("cuGetErrorName", "cuGetErrorString"))
+            name, text = (
+                self._explain(ask, code) for ask in ("cuGetErrorName", "cuGetErrorString")
+            )
             raise DriverError(f"{doing}: {name or 'CUresult'} ({code}): {text or 'no description'}")
 
     def _explain(self, ask: str, code: int) -> str:

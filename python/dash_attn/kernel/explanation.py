@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+from ..errors import (
+    ArgumentError,
+    CapacityError,
+    CompileError,
+    DriverError,
+    LibraryError,
+    ManifestError,
+)
 from .runtime import Kernel
 
 
@@ -30,17 +37,35 @@ class Explanation:
     launches: int = 1
 
     @staticmethod
-    def of(forward: str, kernels: Sequence[Kernel], predicted: float = 0, launches: int = 1) -> Explanation:
+    def of(
+        forward: str, kernels: Sequence[Kernel], predicted: float = 0, launches: int = 1
+    ) -> Explanation:
         """kernels: of slices that have different sizes."""
         program = kernels[0].manifest["program"]
         certificate = " ".join(dict.fromkeys(kernel.certificate for kernel in kernels))
-        return Explanation("", forward, f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
-                           f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
-                           program["kind"], program["level"], program["workers"], certificate, program["parts"], program.get("apart", ""), predicted, launches)
+        return Explanation(
+            "",
+            forward,
+            f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
+            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
+            program["kind"],
+            program["level"],
+            program["workers"],
+            certificate,
+            program["parts"],
+            program.get("apart", ""),
+            predicted,
+            launches,
+        )
 
     @property
     def _rest(self) -> str:
-        return f", {self.launches} launches" * (self.launches > 1) + f", heads in {self.parts} parts" * (self.parts > 1) + f", kept apart: {self.apart}" * bool(self.apart) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
+        return (
+            f", {self.launches} launches" * (self.launches > 1)
+            + f", heads in {self.parts} parts" * (self.parts > 1)
+            + f", kept apart: {self.apart}" * bool(self.apart)
+            + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
+        )
 
     def __bool__(self) -> bool:
         return not self.refusal
@@ -48,12 +73,28 @@ class Explanation:
     def __str__(self) -> str:
         if self.refusal:
             return f"refused      {self.refusal}"
-        return "\n".join((f"forward      {self.forward}", f"backward     {self.backward}",
-                          f"order        {self.order}, level {self.level}, {self.workers} workers{self._rest}", f"certificate  {self.certificate}"))
+        return "\n".join(
+            (
+                f"forward      {self.forward}",
+                f"backward     {self.backward}",
+                (
+                    f"order        {self.order}, level {self.level}, {self.workers}"
+                    f" workers{self._rest}"
+                ),
+                f"certificate  {self.certificate}",
+            )
+        )
 
 
 def said_of(error: Exception) -> str:
     """Why there is no explanation: what this package says of itself, or what an argument raised
     when it was looked at."""
     ours = (ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError)
-    return str(error) if isinstance(error, ours) else f"expected arguments that can be looked at, found one that raises {type(error).__name__}: {error}"
+    return (
+        str(error)
+        if isinstance(error, ours)
+        else (
+            "expected arguments that can be looked at, found one that raises"
+            f" {type(error).__name__}: {error}"
+        )
+    )

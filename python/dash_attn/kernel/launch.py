@@ -19,7 +19,11 @@ def references(tensors: Sequence[Tensor]) -> ctypes.Array[TensorRef]:
     """Tensors as libdash takes them."""
     found = (TensorRef * len(tensors))()
     for reference, tensor in zip(found, tensors):
-        reference.address, reference.element, reference.rank = tensor.pointer, ELEMENTS[tensor.dtype], len(tensor.shape)
+        reference.address, reference.element, reference.rank = (
+            tensor.pointer,
+            ELEMENTS[tensor.dtype],
+            len(tensor.shape),
+        )
         for i, (size, stride) in enumerate(zip(tensor.shape[:4], tensor.strides)):
             reference.shape[i], reference.strides[i] = size, stride
     return found
@@ -31,9 +35,21 @@ class Launch:
 
     label, manifest = "dash", ""
 
-    def __init__(self, plan: Plan, workspace: Workspace, tensors: ctypes.Array[TensorRef], scale: float, allocate: Any) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        workspace: Workspace,
+        tensors: ctypes.Array[TensorRef],
+        scale: float,
+        allocate: Any,
+    ) -> None:
         """Raises ArgumentError where `run` would."""
-        self.plan, self.workspace, self._tensors, self._allocate = plan, workspace, tensors, allocate
+        self.plan, self.workspace, self._tensors, self._allocate = (
+            plan,
+            workspace,
+            tensors,
+            allocate,
+        )
         self._words = (ctypes.c_uint64 * (WORDS * len(tensors))).from_buffer(tensors)
         self._places = slice(0, WORDS * len(tensors), WORDS)  # of all addresses
         self._arguments = Arguments(tensors, len(tensors), scale)
@@ -87,4 +103,8 @@ class Launch:
 
     def run_step(self, index: int) -> None:
         """One entry alone, of `plan.steps`; for measurements, between `ready` and a whole run."""
-        check(library().dashPlanRunStep(self._handle, index, self._stream, self._reference, HANDLER, None))
+        check(
+            library().dashPlanRunStep(
+                self._handle, index, self._stream, self._reference, HANDLER, None
+            )
+        )

@@ -12,12 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+from ..errors import (
+    ArgumentError,
+    CapacityError,
+    CompileError,
+    DriverError,
+    LibraryError,
+    ManifestError,
+)
 
 API_VERSION = 1
 MAX_RANK = 4
 SEVERITIES = ("error", "warning", "note", "remark")
-STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError, LibraryError)
+STATUSES = (
+    None,
+    ArgumentError,
+    CompileError,
+    ManifestError,
+    CapacityError,
+    DriverError,
+    LibraryError,
+)
 
 
 class StringRef(ctypes.Structure):
@@ -38,8 +53,13 @@ class StringRef(ctypes.Structure):
 
 
 class _Diagnostic(ctypes.Structure):
-    _fields_ = [("severity", ctypes.c_int), ("message", StringRef), ("file", StringRef), ("line", ctypes.c_uint32),
-                ("column", ctypes.c_uint32)]
+    _fields_ = [
+        ("severity", ctypes.c_int),
+        ("message", StringRef),
+        ("file", StringRef),
+        ("line", ctypes.c_uint32),
+        ("column", ctypes.c_uint32),
+    ]
 
 
 class Handle(ctypes.Structure):
@@ -60,25 +80,65 @@ class CompileFiles(ctypes.Structure):
 
 
 class Choice(ctypes.Structure):
-    _fields_ = [("kind", StringRef), ("parts", ctypes.c_int64), ("apart", StringRef), ("is_table", ctypes.c_int32), ("q_rows", ctypes.c_int64),
-                ("kv_rows", ctypes.c_int64), ("makespan", ctypes.c_double), ("bound", ctypes.c_double)]
+    _fields_ = [
+        ("kind", StringRef),
+        ("parts", ctypes.c_int64),
+        ("apart", StringRef),
+        ("is_table", ctypes.c_int32),
+        ("q_rows", ctypes.c_int64),
+        ("kv_rows", ctypes.c_int64),
+        ("makespan", ctypes.c_double),
+        ("bound", ctypes.c_double),
+    ]
 
 
 class Problem(ctypes.Structure):
-    _fields_ = [("element", StringRef), ("level", StringRef), ("device", StringRef),
-                *((name, ctypes.c_int64) for name in ("capability", "head_dim", "head_dim_v", "left", "right", "batch", "heads", "kv_heads",
-                                                      "q_rows", "kv_rows", "sequences")),
-                ("has_sink", ctypes.c_int32), ("softcap", ctypes.c_float)]
+    _fields_ = [
+        ("element", StringRef),
+        ("level", StringRef),
+        ("device", StringRef),
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                "capability",
+                "head_dim",
+                "head_dim_v",
+                "left",
+                "right",
+                "batch",
+                "heads",
+                "kv_heads",
+                "q_rows",
+                "kv_rows",
+                "sequences",
+            )
+        ),
+        ("has_sink", ctypes.c_int32),
+        ("softcap", ctypes.c_float),
+    ]
 
 
 class CoverageOf(ctypes.Structure):
-    _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "kv_heads", "rows", "sequences", "capability")),
-                *((name, ctypes.c_int64) for name in ("head_dim_multiple", "head_dim", "alignment", "stride_multiple"))]
+    _fields_ = [
+        *(
+            (name, ctypes.c_int64)
+            for name in ("batch", "kv_heads", "rows", "sequences", "capability")
+        ),
+        *(
+            (name, ctypes.c_int64)
+            for name in ("head_dim_multiple", "head_dim", "alignment", "stride_multiple")
+        ),
+    ]
 
 
 class TensorRef(ctypes.Structure):
-    _fields_ = [("address", ctypes.c_uint64), ("element", ctypes.c_int), ("rank", ctypes.c_uint32),
-                ("shape", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK)]
+    _fields_ = [
+        ("address", ctypes.c_uint64),
+        ("element", ctypes.c_int),
+        ("rank", ctypes.c_uint32),
+        ("shape", ctypes.c_int64 * MAX_RANK),
+        ("strides", ctypes.c_int64 * MAX_RANK),
+    ]
 
 
 class Memory(ctypes.Structure):
@@ -86,12 +146,22 @@ class Memory(ctypes.Structure):
 
 
 class Region(ctypes.Structure):
-    _fields_ = [("name", StringRef), ("is_order", ctypes.c_int32), ("offset", ctypes.c_size_t), ("bytes", ctypes.c_size_t)]
+    _fields_ = [
+        ("name", StringRef),
+        ("is_order", ctypes.c_int32),
+        ("offset", ctypes.c_size_t),
+        ("bytes", ctypes.c_size_t),
+    ]
 
 
 class Arguments(ctypes.Structure):
-    _fields_ = [("tensors", ctypes.POINTER(TensorRef)), ("num_tensors", ctypes.c_size_t), ("scale", ctypes.c_float),
-                ("workspace", Memory), ("order", Memory)]
+    _fields_ = [
+        ("tensors", ctypes.POINTER(TensorRef)),
+        ("num_tensors", ctypes.c_size_t),
+        ("scale", ctypes.c_float),
+        ("workspace", Memory),
+        ("order", Memory),
+    ]
 
 
 # libdash's own, once it is loaded: it keeps what is said until it is asked. C never calls Python,
@@ -101,40 +171,85 @@ _SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
 _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the
 # result, if there is one.
-_CALLS = {"CompilerCovers": (ctypes.POINTER(Problem),), "CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)),
-          "DriverOpen": (StringRef,),
-          "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
-          "PlannerCreate": (), "PlannerChoose": (Handle, StringRef, _SIZES, _SIZE, ctypes.c_int64),
-          "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
-          "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
-          "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
-          "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanIsCapturing": (Handle, _STREAM), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
-          "PlanReadTurns": (Handle, Memory, Memory), "PlanExplainTurns": (Handle, ctypes.POINTER(StringRef), _SIZE),
-          "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
+_CALLS = {
+    "CompilerCovers": (ctypes.POINTER(Problem),),
+    "CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)),
+    "DriverOpen": (StringRef,),
+    "KernelCreate": (Handle, StringRef, StringRef, StringRef),
+    "KernelOpen": (Handle, StringRef),
+    "PlannerCreate": (),
+    "PlannerChoose": (Handle, StringRef, _SIZES, _SIZE, ctypes.c_int64),
+    "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
+    "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE),
+    "KernelFindSizes": (Handle, _TENSORS, _SIZE),
+    "PlanClear": (Handle, _STREAM, Memory),
+    "PlanMakeOrder": (Handle, _STREAM, Memory),
+    "PlanCheck": (Handle, _STREAM, _ARGUMENTS),
+    "PlanIsCapturing": (Handle, _STREAM),
+    "PlanRun": (Handle, _STREAM, _ARGUMENTS),
+    "PlanReadTurns": (Handle, Memory, Memory),
+    "PlanExplainTurns": (Handle, ctypes.POINTER(StringRef), _SIZE),
+    "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS),
+    "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS),
+}
 _FILLS = {"CompilerCovers": CoverageOf, "PlannerChoose": Choice, "PlanIsCapturing": ctypes.c_int32}
-_MAKES = ("PlanReadTurns", "PlanExplainTurns", "CompileWithFiles", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
+_MAKES = (
+    "PlanReadTurns",
+    "PlanExplainTurns",
+    "CompileWithFiles",
+    "DriverOpen",
+    "KernelCreate",
+    "KernelOpen",
+    "PlannerCreate",
+    "PlannerPlan",
+    "PlanCreate",
+)
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},
-    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan", "Order", "Turns")},
-    **{f"{kind}Get{what}": ((Handle,), _SIZE) for kind, what in (
-        ("Program", "NumKernels"), ("Kernel", "NumSizes"), ("Kernel", "NumTensors"), ("Plan", "WorkspaceBytes"),
-        ("Plan", "OrderBytes"), ("Plan", "NumRegions"), ("Plan", "NumSteps"))},
+    **{
+        f"ProgramGet{part}": ((Handle, _SIZE), StringRef)
+        for part in ("Name", "Ptx", "Manifest", "Order")
+    },
+    **{
+        f"{kind}Destroy": ((Handle,), None)
+        for kind in ("Program", "Driver", "Kernel", "Plan", "Order", "Turns")
+    },
+    **{
+        f"{kind}Get{what}": ((Handle,), _SIZE)
+        for kind, what in (
+            ("Program", "NumKernels"),
+            ("Kernel", "NumSizes"),
+            ("Kernel", "NumTensors"),
+            ("Plan", "WorkspaceBytes"),
+            ("Plan", "OrderBytes"),
+            ("Plan", "NumRegions"),
+            ("Plan", "NumSteps"),
+        )
+    },
     **{f"KernelGet{what}": ((Handle,), StringRef) for what in ("Name", "Manifest", "Certificate")},
     **{f"OrderGet{what}": ((Handle,), StringRef) for what in ("Manifest", "Bytes")},
-    **{f"{kind}Get{what}": ((Handle, _SIZE), StringRef) for kind, what in (
-        ("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))},
-    **{f"TurnsGetNum{what}": ((Handle,), ctypes.c_int64) for what in ("Given", "Turns")}, "TurnsDescribe": ((Handle, Handle), StringRef),
-    "TurnsGetJson": ((Handle,), StringRef), "TurnsGetRegion": ((Handle, _SIZE), StringRef), "PlanReadsRegion": ((Handle, _SIZE), ctypes.c_int32),
-    "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region),
-    "DiagnosticGetNumKept": ((), _SIZE), "DiagnosticGetKept": ((_SIZE,), _Diagnostic), "DiagnosticForgetKept": ((), None),
-    "GetVersion": ((), StringRef)}
+    **{
+        f"{kind}Get{what}": ((Handle, _SIZE), StringRef)
+        for kind, what in (("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))
+    },
+    **{f"TurnsGetNum{what}": ((Handle,), ctypes.c_int64) for what in ("Given", "Turns")},
+    "TurnsDescribe": ((Handle, Handle), StringRef),
+    "TurnsGetJson": ((Handle,), StringRef),
+    "TurnsGetRegion": ((Handle, _SIZE), StringRef),
+    "PlanReadsRegion": ((Handle, _SIZE), ctypes.c_int32),
+    "KernelGetDefaultScale": ((Handle,), ctypes.c_float),
+    "PlanGetRegion": ((Handle, _SIZE), Region),
+    "DiagnosticGetNumKept": ((), _SIZE),
+    "DiagnosticGetKept": ((_SIZE,), _Diagnostic),
+    "DiagnosticForgetKept": ((), None),
+    "GetVersion": ((), StringRef),
+}
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """severity: error, warning, note or remark; file is empty and line 0 where there is no place.
-    """
+    """severity: error, warning, note or remark; file is empty and line 0 where there is no
+    place."""
 
     severity: str
     message: str
@@ -151,7 +266,10 @@ def diagnostics() -> tuple[Diagnostic, ...]:
     """What the library said in this thread since it was last asked for."""
     lib = library()
     kept = [lib.dashDiagnosticGetKept(i) for i in range(lib.dashDiagnosticGetNumKept())]
-    said = tuple(Diagnostic(SEVERITIES[one.severity], one.message.text, one.file.text, one.line, one.column) for one in kept)
+    said = tuple(
+        Diagnostic(SEVERITIES[one.severity], one.message.text, one.file.text, one.line, one.column)
+        for one in kept
+    )
     lib.dashDiagnosticForgetKept()
     return said
 
@@ -170,19 +288,36 @@ def library() -> ctypes.CDLL:
         lib.dashGetApiVersion.restype = ctypes.c_uint32
         version = lib.dashGetApiVersion()
         if version != API_VERSION:
-            raise LibraryError(f"{path}: expected version {API_VERSION} of the C API, found {version}")
+            raise LibraryError(
+                f"{path}: expected version {API_VERSION} of the C API, found {version}"
+            )
         for name, parameters in _CALLS.items():
-            result = [ctypes.POINTER(Handle)] if name in _MAKES else \
-                [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
-                [ctypes.POINTER(_FILLS[name])] if name in _FILLS else []
-            getattr(lib, f"dash{name}").argtypes = [*parameters, ctypes.c_void_p, ctypes.c_void_p, *result]
+            result = (
+                [ctypes.POINTER(Handle)]
+                if name in _MAKES
+                else (
+                    [ctypes.POINTER(ctypes.c_int64), _SIZE]
+                    if name == "KernelFindSizes"
+                    else [ctypes.POINTER(_FILLS[name])]
+                    if name in _FILLS
+                    else []
+                )
+            )
+            getattr(lib, f"dash{name}").argtypes = [
+                *parameters,
+                ctypes.c_void_p,
+                ctypes.c_void_p,
+                *result,
+            ]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")
             function.argtypes, function.restype = parameters, result
         HANDLER.value = ctypes.cast(lib.dashDiagnosticKeep, ctypes.c_void_p).value
     except (OSError, AttributeError) as error:
-        raise LibraryError(f"cannot load libdash from '{path}': {error}; install the wheel, or let DASH_LIBRARY name the "
-                           "libdash.so of a build") from error
+        raise LibraryError(
+            f"cannot load libdash from '{path}': {error}; install the wheel, or let DASH_LIBRARY"
+            " name the libdash.so of a build"
+        ) from error
     return lib
 
 
@@ -203,7 +338,9 @@ def fill(result: Any, function: Any, *arguments: Any) -> Any:
 def named(sizes: Mapping[str, int]) -> ctypes.Array[Size]:
     """Sizes as the library takes them. Its strings live as long as it does."""
     names = [name.encode() for name in sizes]
-    found = (Size * len(names))(*(Size(StringRef.of(name), value) for name, value in zip(names, sizes.values())))
+    found = (Size * len(names))(
+        *(Size(StringRef.of(name), value) for name, value in zip(names, sizes.values()))
+    )
     found.names = names
     return found
 

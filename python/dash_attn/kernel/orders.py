@@ -48,7 +48,11 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for
     those that no kernel serves."""
     ordered = _choose(wanted._replace(takes_delta=False), sizes)
-    return replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta)) if wanted.takes_delta else ordered
+    return (
+        replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta))
+        if wanted.takes_delta
+        else ordered
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -58,12 +62,29 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     are_many = batch * kv_heads * -(-kv_rows // tiles["kv"]) >= FEW * workers
     given = named(dict(zip(SIZES, sizes)))
     with _said(sizes):
-        found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
+        found = fill(
+            Choice(),
+            library().dashPlannerChoose,
+            _planner(),
+            StringRef.of(compiled.manifest.encode()),
+            given,
+            len(given),
+            int(are_many),
+        )
     pairs = batch * sizes[1] * -(-sizes[3] // tiles["q"]) * -(-kv_rows // tiles["kv"])
-    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or pairs < FEWEST_OF_FORMULAS else ()
+    of_table = (
+        (*sizes[:3], found.q_rows, found.kv_rows)
+        if found.is_table or pairs < FEWEST_OF_FORMULAS
+        else ()
+    )
     has_runs = found.parts > sizes[1] // kv_heads
     apart = found.apart.text if found.apart.text != "none" else ""
-    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table, apart=apart), found.makespan / found.bound)
+    return Ordered(
+        wanted._replace(
+            kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table, apart=apart
+        ),
+        found.makespan / found.bound,
+    )
 
 
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
@@ -77,7 +98,11 @@ def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
     with _said(wanted.sizes):
         order = make(lib.dashPlannerPlan, _planner(), StringRef.of(manifest), given, len(given))
     try:
-        return lib.dashOrderGetManifest(order).bytes, compiled.ptx, lib.dashOrderGetBytes(order).bytes
+        return (
+            lib.dashOrderGetManifest(order).bytes,
+            compiled.ptx,
+            lib.dashOrderGetBytes(order).bytes,
+        )
     finally:
         lib.dashOrderDestroy(order)
 
@@ -90,7 +115,9 @@ def _said(sizes: tuple[int, ...]) -> Iterator[None]:
         yield
         return
     batch, heads, kv_heads, q_rows, kv_rows = sizes
-    what = f"the order of {batch} x {heads} query and {kv_heads} kv heads of {q_rows} x {kv_rows} rows"
+    what = (
+        f"the order of {batch} x {heads} query and {kv_heads} kv heads of {q_rows} x {kv_rows} rows"
+    )
     begun, timer = time.monotonic(), threading.Timer(SLOW, log.info, ("planning %s", what))
     timer.daemon = True
     timer.start()

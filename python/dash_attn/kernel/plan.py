@@ -40,7 +40,14 @@ class Plan:
     """table: where its order is, if that is a table; the same for all plans of a kernel on a
     device."""
 
-    def __init__(self, kernel: Handle, device: int, sizes: Mapping[str, int], tables: dict[int, Table], has_table: bool) -> None:
+    def __init__(
+        self,
+        kernel: Handle,
+        device: int,
+        sizes: Mapping[str, int],
+        tables: dict[int, Table],
+        has_table: bool,
+    ) -> None:
         lib, given = library(), named(sizes)
         self.handle = make(lib.dashPlanCreate, kernel, device, given, len(given))
         # threads may still run it at the end
@@ -59,11 +66,17 @@ class Plan:
     def steps(self) -> list[str]:
         """The roles of the entries that every run launches."""
         lib = library()
-        return [lib.dashPlanGetStepRole(self.handle, i).text for i in range(lib.dashPlanGetNumSteps(self.handle))]
+        return [
+            lib.dashPlanGetStepRole(self.handle, i).text
+            for i in range(lib.dashPlanGetNumSteps(self.handle))
+        ]
 
     def regions(self) -> dict[str, Region]:
         lib = library()
-        found = [lib.dashPlanGetRegion(self.handle, i) for i in range(lib.dashPlanGetNumRegions(self.handle))]
+        found = [
+            lib.dashPlanGetRegion(self.handle, i)
+            for i in range(lib.dashPlanGetNumRegions(self.handle))
+        ]
         return {region.name.text: region for region in found}
 
     def check(self, stream: int, arguments: Arguments) -> None:

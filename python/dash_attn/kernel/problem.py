@@ -65,21 +65,36 @@ def plain(value: Any) -> Any:
     the host knows it and it needs no gradient; all else as it is."""
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if getattr(value, "ndim", None) == 0 and not any(getattr(value, name, False) for name in ("requires_grad", "is_cuda", "is_meta")):
+    if getattr(value, "ndim", None) == 0 and not any(
+        getattr(value, name, False) for name in ("requires_grad", "is_cuda", "is_meta")
+    ):
         try:
             value = value.item()
         except (TypeError, ValueError, RuntimeError):  # of a program that is being traced
             return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return operator.index(value)
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else value
+    return (
+        float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else value
+    )
 
 
 def plain_options(causal: Any, window: Any, scale: Any) -> tuple[Any, Any, Any]:
-    return plain(causal), tuple(map(plain, window)) if isinstance(window, (tuple, list)) else window, plain(scale)
+    return (
+        plain(causal),
+        tuple(map(plain, window)) if isinstance(window, (tuple, list)) else window,
+        plain(scale),
+    )
 
 
-def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, are_numbers: tuple[type, ...] = (int, float)) -> str | None:
+def refusal_of_options(
+    causal: Any,
+    window: Any,
+    scale: Any,
+    level: Any,
+    *,
+    are_numbers: tuple[type, ...] = (int, float),
+) -> str | None:
     """Why these options of `attention`, plain ones, are refused; None if they are not.
     are_numbers: what a scale may be."""
     if not isinstance(causal, bool):
@@ -88,15 +103,23 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, are_
     if reason:
         return reason
     if hasattr(scale, "ndim"):
-        return (f"scale: expected a number that the host knows, found {type(scale).__name__}; scale q by it: attention(q * scale, k, v, scale=1), "
-                "which gives it a gradient, too")
+        return (
+            f"scale: expected a number that the host knows, found {type(scale).__name__}; scale q"
+            " by it: attention(q * scale, k, v, scale=1), which gives it a gradient, too"
+        )
     if scale is not None and (isinstance(scale, bool) or not isinstance(scale, are_numbers)):
         return f"scale: expected a number, found {type(scale).__name__}"
     if scale is not None and not math.isfinite(scale):
         return f"scale: expected a finite number, found {scale}"
-    if window is not None and not (isinstance(window, (tuple, list)) and len(window) == 2 and
-                                   all(isinstance(side, int) and not isinstance(side, bool) for side in window)):
-        return f"window: expected None or (left, right), whole numbers, -1 where there is no bound, found {window!r}"
+    if window is not None and not (
+        isinstance(window, (tuple, list))
+        and len(window) == 2
+        and all(isinstance(side, int) and not isinstance(side, bool) for side in window)
+    ):
+        return (
+            "window: expected None or (left, right), whole numbers, -1 where there is no bound,"
+            f" found {window!r}"
+        )
     if causal and window is not None and window[1] > 0:
         return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
     return None
@@ -110,7 +133,10 @@ def refusal_of(answer: Coverage | str) -> str | None:
 def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
     """has_lengths: whether there are offsets of sequences beside it."""
     if not isinstance(layout, str):
-        return f"layout: expected one of {', '.join((*LAYOUTS, PACKED))}, found {type(layout).__name__}"
+        return (
+            f"layout: expected one of {', '.join((*LAYOUTS, PACKED))}, found"
+            f" {type(layout).__name__}"
+        )
     if has_lengths and layout != PACKED:
         return f"layout: expected {PACKED}, {_spelled(PACKED)}, beside cu_seqlens, found {layout!r}"
     if not has_lengths and layout == PACKED:
@@ -123,10 +149,20 @@ def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
 def refusal_of_level(level: str, alternative: str) -> str | None:
     """Why another level than run is refused, where no forward pass promises it. alternative:
     what serves it."""
-    return None if level == "run" else f"level: expected 'run', found '{level}': no forward pass of the framework promises it; {alternative}"
+    return (
+        None
+        if level == "run"
+        else (
+            f"level: expected 'run', found '{level}': no forward pass of the framework promises it;"
+            f" {alternative}"
+        )
+    )
 
 
-OWN_FORWARD = "kernels of this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"
+OWN_FORWARD = (
+    "kernels of this level are made by Kernel.compile, and take o and LSE of a forward pass of"
+    " yours"
+)
 
 
 def window_of(causal: bool, window: Any) -> Window:
@@ -136,7 +172,9 @@ def window_of(causal: bool, window: Any) -> Window:
     return (window[0], 0 if causal else window[1])
 
 
-def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str) -> str | None:
+def refusal_of_array(
+    name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str
+) -> str | None:
     """Why one of q, k and v is refused, whatever the others are. dtype: as its framework calls
     it; hint: how another one is cast there."""
     if name == NAMES[0] and (reason := refusal_of(ask(element=ELEMENTS.get(dtype, dtype)))):
@@ -144,11 +182,16 @@ def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequenc
     if dtype != of_q:
         return f"{name}: expected {of_q} as q, found {dtype}; {hint}"
     if rank != len(layout):
-        return f"{name}: expected {len(layout)} dimensions, {_spelled(layout)}, found the shape {tuple(shape)}"
+        return (
+            f"{name}: expected {len(layout)} dimensions, {_spelled(layout)}, found the shape"
+            f" {tuple(shape)}"
+        )
     return None
 
 
-def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str) -> str | None:
+def refusal_of_sizes(
+    q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str
+) -> str | None:
     """Why arrays of these shapes, of a layout's dimensions, are no problem of attention."""
     if k != v:
         return f"v: expected the shape of k, {tuple(k)}, found {tuple(v)}"
@@ -159,12 +202,23 @@ def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layou
     return None
 
 
-def coverage_of(q: Sequence[int], k: Sequence[int], layout: str, *, window: Window = FULL, sequences: int = 0) -> Coverage | str:
+def coverage_of(
+    q: Sequence[int], k: Sequence[int], layout: str, *, window: Window = FULL, sequences: int = 0
+) -> Coverage | str:
     """How kernels compute a problem of these shapes, or why none does. sequences: of packed
     ones, how many."""
     heads, rows = layout.index("h"), layout.index("t" if layout == PACKED else "s")
     batch = {} if layout == PACKED else {"batch": q[0]}
-    return ask(head_dim=q[-1], heads=q[heads], kv_heads=k[heads], q_rows=q[rows], kv_rows=k[rows], window=window, sequences=sequences, **batch)
+    return ask(
+        head_dim=q[-1],
+        heads=q[heads],
+        kv_heads=k[heads],
+        q_rows=q[rows],
+        kv_rows=k[rows],
+        window=window,
+        sequences=sequences,
+        **batch,
+    )
 
 
 Slice = tuple[slice, slice, slice]  # of the batch, of heads of q, of heads of k
@@ -182,18 +236,26 @@ def slices_of(q: Sequence[int], k: Sequence[int], layout: str) -> list[Slice]:
     def ranges(whole: int, each: int) -> list[slice]:
         return [slice(begin, min(begin + each, whole)) for begin in range(0, whole, each)]
 
-    return [(batch, slice(some.start * group, some.stop * group), some) for batch in ranges(q[0], found.batch)
-            for some in ranges(k[heads], found.kv_heads)]
+    return [
+        (batch, slice(some.start * group, some.stop * group), some)
+        for batch in ranges(q[0], found.batch)
+        for some in ranges(k[heads], found.kv_heads)
+    ]
 
 
 def refusal_of_sink(is_floating: bool, dtype: str, shape: Sequence[int], heads: int) -> str | None:
     """Why an array is no sink of so many heads."""
     if is_floating and tuple(shape) == (heads,):
         return None
-    return f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype} of the shape {tuple(shape)}"
+    return (
+        f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype} of"
+        f" the shape {tuple(shape)}"
+    )
 
 
-ONE_SINK = "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
+ONE_SINK = (
+    "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
+)
 
 
 def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose: str) -> str | None:
@@ -201,14 +263,19 @@ def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose:
     at the bottom right."""
     rows = 2 if layout == "bhsd" else 1
     if q[rows] != k[rows]:
-        return (f"causal: expected as many rows of q as of k, found {q[rows]} and {k[rows]}: {whose} forward pass would hide "
-                "other elements than the kernel (dash's causal masks are aligned at the bottom right)")
+        return (
+            f"causal: expected as many rows of q as of k, found {q[rows]} and {k[rows]}: {whose}"
+            " forward pass would hide other elements than the kernel (dash's causal masks are"
+            " aligned at the bottom right)"
+        )
     return None
 
 
 def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
     """Why kernels cannot run on a GPU; capability: None where there is none."""
-    return refusal_of(ask(device=name, capability=0 if capability is None else 10 * capability[0] + capability[1]))
+    return refusal_of(
+        ask(device=name, capability=0 if capability is None else 10 * capability[0] + capability[1])
+    )
 
 
 class Wanted(NamedTuple):
@@ -241,12 +308,22 @@ def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
 
 
 _FIELDS: dict[str, Callable[[Record], Any]] = {
-    "head_dim": lambda record: record.word("head_dim", tuple(range(limits().head_dim_multiple, limits().head_dim + 1, limits().head_dim_multiple))), "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
-    "window": lambda record: record.numbers("window", (2,), -1), "parts": lambda record: record.number("parts", 1),
+    "head_dim": lambda record: record.word(
+        "head_dim",
+        tuple(range(limits().head_dim_multiple, limits().head_dim + 1, limits().head_dim_multiple)),
+    ),
+    "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
+    "window": lambda record: record.numbers("window", (2,), -1),
+    "parts": lambda record: record.number("parts", 1),
     "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
-    "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", _covered("level", LEVELS)),
+    "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1),
+    "level": lambda record: record.word("level", _covered("level", LEVELS)),
     "apart": lambda record: record.word("apart", APART),
-    **{name: lambda record, name=name: record.flag(name) for name in ("has_runs", "is_list", "has_sink", "takes_delta")}}
+    **{
+        name: lambda record, name=name: record.flag(name)
+        for name in ("has_runs", "is_list", "has_sink", "takes_delta")
+    },
+}
 
 
 def wanted_of(record: Record) -> Wanted:
@@ -264,10 +341,24 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     """What `Kernel.compile` takes: the program, its options and its name. If it has a table,
     that is for other sizes: those wanted are planned."""
     mask = Mask(*wanted.window)
-    clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
-    given = {"given": "delta", "of_given": "!per_row"} if wanted.takes_delta else {"given": "o", "of_given": "!tensor"}
-    text = PROGRAM.format(**given, head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
-                          arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
+    clauses = (
+        " sequences(<?>)" * wanted.is_list
+        + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
+    )
+    given = (
+        {"given": "delta", "of_given": "!per_row"}
+        if wanted.takes_delta
+        else {"given": "o", "of_given": "!tensor"}
+    )
+    text = PROGRAM.format(
+        **given,
+        head_dim=wanted.head_dim,
+        element=wanted.element,
+        mask=mask.text,
+        level=wanted.level,
+        clauses=clauses,
+        arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink,
+    )
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many
     # parts.
@@ -275,8 +366,16 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     apart = f" apart={wanted.apart}" if wanted.apart else ""
     if wanted.sizes:  # a table that will not be used is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
-        return text, f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
-    return text, f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
+        return (
+            text,
+            f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1",
+            f"attention of {mask.name} mask",
+        )
+    return (
+        text,
+        f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}",
+        f"attention of {mask.name} mask",
+    )
 
 
 def _spelled(layout: str) -> str:

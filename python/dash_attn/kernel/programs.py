@@ -39,8 +39,8 @@ NOTES, GNU_BUILD_ID = 4, 3  # of ELF
 
 
 def compiled_program(program: str, options: str, name: str) -> Compiled:
-    """What the compiler makes of a program with one function: kept by an earlier process, or new.
-    """
+    """What the compiler makes of a program with one function: kept by an earlier process, or
+    new."""
     key = key_of(program, options, name)
     for folder, is_users in folders():
         if (found := _find(folder, key, is_users)) is not None:
@@ -62,15 +62,24 @@ def tell(what: str, name: str, seconds: float) -> None:
 
 
 def key_of(program: str, options: str, name: str) -> str:
-    """The key of a file. Empty where libdash does not say which build it is: then nothing is kept.
-    """
+    """The key of a file. Empty where libdash does not say which build it is: then nothing is
+    kept."""
     build = build_id()
-    return hashlib.sha256("\n".join((build, name, options, program)).encode()).hexdigest() if build else ""
+    return (
+        hashlib.sha256("\n".join((build, name, options, program)).encode()).hexdigest()
+        if build
+        else ""
+    )
 
 
 def keep_program(folder: Path, key: str, made: Compiled) -> None:
     ptx_hash = hashlib.sha256(made.ptx).hexdigest()
-    fields = {"name": made.name, "manifest": made.manifest, "ptx": ptx_hash, "order": base64.b64encode(made.order).decode()}
+    fields = {
+        "name": made.name,
+        "manifest": made.manifest,
+        "ptx": ptx_hash,
+        "order": base64.b64encode(made.order).decode(),
+    }
     write_kept(folder / f"{ptx_hash}.ptx", zlib.compress(made.ptx, 9))
     write_kept(folder / f"{key}.program", zlib.compress(json.dumps(fields).encode(), 9))
 
@@ -79,7 +88,9 @@ def write_kept(path: Path, content: bytes) -> None:
     """As `_read` and libdash's findKept read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with appears(path) as part:
-        part.write_bytes(b"sha256 " + hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+        part.write_bytes(
+            b"sha256 " + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+        )
 
 
 def has_kept(path: Path) -> bool:
@@ -120,7 +131,10 @@ def build_id() -> str:
     nothing."""
     with open(library()._name, "rb") as file, contextlib.suppress(struct.error):
         head = file.read(64)
-        (at,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+        (at,), (size, count) = (
+            struct.unpack_from("<Q", head, 32),
+            struct.unpack_from("<HH", head, 54),
+        )
         for number in range(count if head[:5] == b"\x7fELF\x02" else 0):
             file.seek(at + number * size)
             kind, _, offset, _, _, length = struct.unpack("<IIQQQQ", file.read(40))
@@ -136,8 +150,8 @@ def _build_id_in(notes: bytes) -> str:
     while at + 12 <= len(notes):
         of_name, of_content, kind = struct.unpack_from("<III", notes, at)
         content = at + 12 + (of_name + 3) // 4 * 4
-        if kind == GNU_BUILD_ID and notes[at + 12:at + 12 + of_name] == b"GNU\0":
-            return notes[content:content + of_content].hex()
+        if kind == GNU_BUILD_ID and notes[at + 12 : at + 12 + of_name] == b"GNU\0":
+            return notes[content : content + of_content].hex()
         at = content + (of_content + 3) // 4 * 4
     return ""
 
@@ -159,11 +173,20 @@ def _find(folder: Path, key: str, is_users: bool) -> Compiled | None:
     fields = json.loads(zlib.decompress(about))
     if (ptx := _read(folder / f"{fields['ptx']}.ptx", is_users)) is None:
         return None
-    return Compiled(fields["name"], zlib.decompress(ptx), fields["manifest"], base64.b64decode(fields["order"]))
+    return Compiled(
+        fields["name"], zlib.decompress(ptx), fields["manifest"], base64.b64decode(fields["order"])
+    )
 
 
 def _trim(folder: Path) -> None:
-    files = sorted(((status.st_mtime, status.st_size, path) for path in folder.iterdir() for status in [path.stat()]), reverse=True)
+    files = sorted(
+        (
+            (status.st_mtime, status.st_size, path)
+            for path in folder.iterdir()
+            for status in [path.stat()]
+        ),
+        reverse=True,
+    )
     total = 0
     for _, size, path in files:
         total += size

@@ -61,7 +61,9 @@ class Kernel:
 
     _make_launch: type[Launch] = Launch
 
-    def __init__(self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None) -> None:
+    def __init__(
+        self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None
+    ) -> None:
         """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if
         None, opened with the first call."""
         lib, made = library(), make_kernel(driver.handle if driver else Handle())
@@ -69,21 +71,34 @@ class Kernel:
         self._driver, self._handle = driver, Handle()
         self._manifest_text = lib.dashKernelGetManifest(made).text
         self.manifest: dict[str, Any] = json.loads(self._manifest_text)
-        self.name, self.certificate = lib.dashKernelGetName(made).text, lib.dashKernelGetCertificate(made).text
-        self._sizes = [lib.dashKernelGetSizeName(made, i).text for i in range(lib.dashKernelGetNumSizes(made))]
-        self._tensors = [lib.dashKernelGetTensorName(made, i).text for i in range(lib.dashKernelGetNumTensors(made))]
+        self.name, self.certificate = (
+            lib.dashKernelGetName(made).text,
+            lib.dashKernelGetCertificate(made).text,
+        )
+        self._sizes = [
+            lib.dashKernelGetSizeName(made, i).text for i in range(lib.dashKernelGetNumSizes(made))
+        ]
+        self._tensors = [
+            lib.dashKernelGetTensorName(made, i).text
+            for i in range(lib.dashKernelGetNumTensors(made))
+        ]
         self._scale = lib.dashKernelGetDefaultScale(made)
         if driver:
             self._keep(made)
         else:
             lib.dashKernelDestroy(made)
         self._takes_delta = "delta" in self._tensors
-        self._names = TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1:]
+        self._names = (
+            TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1 :]
+        )
         for names in (SINK, LENGTHS):
             self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
-            raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
+            raise ManifestError(
+                f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in"
+                f" {', '.join(unknown)}"
+            )
         self._of_all, self._of_threads = _Streams(), weakref.WeakKeyDictionary[Thread, _Streams]()
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._tables: dict[int, Table] = {}
@@ -93,18 +108,31 @@ class Kernel:
     def load(cls, path: str | Path, driver: Driver | None = None) -> Kernel:
         """path: the manifest; its PTX lies beside it. Raises ManifestError."""
         name = os.fsencode(path)
-        return cls(lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver)
+        return cls(
+            lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver
+        )
 
     @classmethod
-    def compile(cls, source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None,
-                **files: str | Path) -> Kernel:
+    def compile(
+        cls,
+        source: str | bytes,
+        options: str = "",
+        *,
+        name: str = "<program>",
+        driver: Driver | None = None,
+        **files: str | Path,
+    ) -> Kernel:
         """Compiles a program with one function, in memory: source, options and files (order,
         costs, ptxas) as for `compile_program`. Raises CompileError."""
         compiled = compile_program(source, options, name=name, **files)
         if len(compiled) != 1:
-            raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
-                               f"{', '.join(one.name for one in compiled)}; compile_program gives all")
-        return cls(maker_of((compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)), driver)
+            raise CompileError(
+                f"{name}: expected one function with an attention backward, found {len(compiled)}: "
+                f"{', '.join(one.name for one in compiled)}; compile_program gives all"
+            )
+        return cls(
+            maker_of((compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)), driver
+        )
 
     @property
     def driver(self) -> Driver:
@@ -112,9 +140,27 @@ class Kernel:
             self._driver = cuda_driver()
         return self._driver
 
-    def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
-                 sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
-                 stream: Any = None, layout: str = "bhsd") -> None:
+    def backward(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        do: Any,
+        o: Any,
+        lse: Any,
+        dq: Any,
+        dk: Any,
+        dv: Any,
+        *,
+        delta: Any = None,
+        sink: Any = None,
+        dsink: Any = None,
+        cu_seqlens_q: Any = None,
+        cu_seqlens_kv: Any = None,
+        scale: float | None = None,
+        stream: Any = None,
+        layout: str = "bhsd",
+    ) -> None:
         """Writes dq, dk and dv (and dsink, for a kernel with a sink) in the stream's order;
         returns once everything is launched.
 
@@ -137,10 +183,14 @@ class Kernel:
         (or after `reserve`), on the same stream. Raises ArgumentError or CapacityError before
         anything is written, and DriverError if a launch fails.
         """
-        given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
+        given = self._given(
+            (q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv)
+        )
         # a number from here on: a scalar of a library may change its value
         number = self._number(scale)
-        signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
+        signatures = [
+            signature(value, name, self._device_of) for name, value in zip(self._names, given)
+        ]
         handle = current_stream(q) if stream is None else stream_handle(stream)
         launches = self._of_all.launches if handle != PER_THREAD else self._streams(handle).launches
         key = (tuple([rest for _, rest in signatures]), layout, handle)
@@ -156,9 +206,27 @@ class Kernel:
             addresses = [addresses[self._names.index(name)] for name in self._tensors]
         launch.run_with(addresses, number)
 
-    def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
-             sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
-             stream: Any = None, layout: str = "bhsd") -> Launch:
+    def bind(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        do: Any,
+        o: Any,
+        lse: Any,
+        dq: Any,
+        dk: Any,
+        dv: Any,
+        *,
+        delta: Any = None,
+        sink: Any = None,
+        dsink: Any = None,
+        cu_seqlens_q: Any = None,
+        cu_seqlens_kv: Any = None,
+        scale: float | None = None,
+        stream: Any = None,
+        layout: str = "bhsd",
+    ) -> Launch:
         """Checks everything as `backward` does and returns what it would launch, for these
         tensors: `launch.run()`.
 
@@ -166,15 +234,27 @@ class Kernel:
         """
         number = self._number(scale)
         with self._lock:
-            given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
-            return self._launch(given, number, current_stream(q) if stream is None else stream_handle(stream), layout)
+            given = self._given(
+                (q, k, v, do, o, lse, dq, dk, dv),
+                delta,
+                (sink, dsink),
+                (cu_seqlens_q, cu_seqlens_kv),
+            )
+            return self._launch(
+                given,
+                number,
+                current_stream(q) if stream is None else stream_handle(stream),
+                layout,
+            )
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
         """Makes the workspace of a stream ready for these sizes, as before a capture:
         reserve(batch=2, heads=16, ...)."""
         for name, size in sizes.items():
-            if type(size) is not int or not -2**63 <= size < 2**63:
-                raise ArgumentError(f"reserve: expected {name} to be a whole number, found {size!r}")
+            if type(size) is not int or not -(2**63) <= size < 2**63:
+                raise ArgumentError(
+                    f"reserve: expected {name} to be a whole number, found {size!r}"
+                )
         with self._lock:
             workspace, plan = self.workspace(device, stream), self._plan(device, sizes)
             with workspace.lock:
@@ -186,34 +266,52 @@ class Kernel:
         handle = stream_handle(stream)
         with self._lock:
             streams = self._streams(handle)
-            found = streams.workspaces.pop((device, handle), None) or Workspace(self.driver, device, handle, self.name)
+            found = streams.workspaces.pop((device, handle), None) or Workspace(
+                self.driver, device, handle, self.name
+            )
             streams.workspaces[device, handle] = found  # the latest
             if len(streams.workspaces) > MOST_STREAMS:
                 del streams.workspaces[next(iter(streams.workspaces))]
                 streams.launches.clear()  # some have it, too
             return found
 
-    def _given(self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]) -> tuple[Any, ...]:
+    def _given(
+        self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]
+    ) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
         if self._takes_delta:
             if delta is None or tensors[OUTPUT] is not None:
-                raise ArgumentError(f"delta: expected rowsum(o * do) and None for o, found {'no delta' if delta is None else 'both'}: "
-                                    f"'{self.name}' takes delta in place of o")
-            tensors = (*tensors[:OUTPUT], delta, *tensors[OUTPUT + 1:])
+                raise ArgumentError(
+                    "delta: expected rowsum(o * do) and None for o, found"
+                    f" {'no delta' if delta is None else 'both'}: '{self.name}' takes delta in"
+                    " place of o"
+                )
+            tensors = (*tensors[:OUTPUT], delta, *tensors[OUTPUT + 1 :])
         elif delta is not None:
-            raise ArgumentError(f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'")
-        for names, values, what, why, clause in ((SINK, sink, "f32", "has a sink", "sink(...)"),
-                                                 (LENGTHS, lengths, "i32", "is of a list of sequences", "sequences(<?>)")):
+            raise ArgumentError(
+                f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'"
+            )
+        for names, values, what, why, clause in (
+            (SINK, sink, "f32", "has a sink", "sink(...)"),
+            (LENGTHS, lengths, "i32", "is of a list of sequences", "sequences(<?>)"),
+        ):
             for name, value in zip(names, values):
                 if (value is None) == (name in self._names):
-                    raise ArgumentError(f"{name}: expected {what} on the device, found None: '{self.name}' {why}"
-                                        if value is None else f"{name}: '{self.name}' takes none: it was not compiled for '{clause}'")
+                    raise ArgumentError(
+                        f"{name}: expected {what} on the device, found None: '{self.name}' {why}"
+                        if value is None
+                        else f"{name}: '{self.name}' takes none: it was not compiled for '{clause}'"
+                    )
             tensors += values if names[0] in self._names else ()
         return tensors
 
     def _streams(self, handle: int) -> _Streams:
         """A thread that ends takes its own along."""
-        return self._of_all if handle != PER_THREAD else self._of_threads.setdefault(this_thread(), _Streams())
+        return (
+            self._of_all
+            if handle != PER_THREAD
+            else self._of_threads.setdefault(this_thread(), _Streams())
+        )
 
     # ---- What a call with new shapes goes through ------------------------------------------------
 
@@ -222,15 +320,28 @@ class Kernel:
         if layout not in LAYOUTS:
             raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
         written = {spec["name"] for spec in self.manifest["tensors"] if spec["access"] != "read"}
-        tensors = {name: as_tensor(value, name, self._device_of, handle, name in written) for name, value in zip(self._names, given)}
+        tensors = {
+            name: as_tensor(value, name, self._device_of, handle, name in written)
+            for name, value in zip(self._names, given)
+        }
         device = tensors["q"].device
         if layout == "thd":
-            tensors = {name: tensor if name in LENGTHS + SINK else tensor.in_batch() for name, tensor in tensors.items()}
+            tensors = {
+                name: tensor if name in LENGTHS + SINK else tensor.in_batch()
+                for name, tensor in tensors.items()
+            }
         if layout != "bhsd":
-            tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor for name, tensor in tensors.items()}
+            tensors = {
+                name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor
+                for name, tensor in tensors.items()
+            }
         found = references([tensors[name] for name in self._tensors])
         sizes = (ctypes.c_int64 * len(self._sizes))()
-        check(library().dashKernelFindSizes(self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)))
+        check(
+            library().dashKernelFindSizes(
+                self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)
+            )
+        )
         plan = self._plan(device, dict(zip(self._sizes, sizes)))
         # PyTorch would give memory of one thread's stream to another's: of these the driver has it
         # back, which waits.
@@ -251,7 +362,11 @@ class Kernel:
         """Goes with this object. The code stays loaded, as the first handle of a program does,
         and with what plans a graph may run."""
         self._handle, self._make_kernel = handle, None  # and what that keeps may go
-        program = self.driver.handle.ptr, self.manifest["ptx"]["sha256"], self.manifest.get("cubin", {}).get("sha256", "")
+        program = (
+            self.driver.handle.ptr,
+            self.manifest["ptx"]["sha256"],
+            self.manifest.get("cubin", {}).get("sha256", ""),
+        )
         if _loaded.setdefault(program, handle) is not handle:
             weakref.finalize(self, library().dashKernelDestroy, handle).atexit = False
 
@@ -262,7 +377,9 @@ class Kernel:
                 self._plans.clear()
             with self.driver.on(device), self.driver.in_captures():  # the first one loads code
                 handle, begun = self._loaded(), time.perf_counter()
-                self._plans[key] = Plan(handle, device, sizes, self._tables, self.manifest["order"]["source"] == "file")
+                self._plans[key] = Plan(
+                    handle, device, sizes, self._tables, self.manifest["order"]["source"] == "file"
+                )
                 tell("assembled", self.name, time.perf_counter() - begun)
         return self._plans[key]
 
@@ -289,7 +406,11 @@ def _torch_allocator(device: Any) -> Any:
     import torch
 
     def allocate(size: int, stream: int) -> tuple[int, Any]:
-        ours = torch.cuda.ExternalStream(stream, device=device) if stream else torch.cuda.default_stream(device)
+        ours = (
+            torch.cuda.ExternalStream(stream, device=device)
+            if stream
+            else torch.cuda.default_stream(device)
+        )
         with torch.cuda.stream(ours):
             memory = torch.empty(size, dtype=torch.uint8, device=device)
         return memory.data_ptr(), memory

@@ -76,7 +76,9 @@ class Workspace:
     def place(self, plan: Plan) -> tuple[Memory, Memory]:
         """Where the plan's workspace is, and its order."""
         order = self.pointer + aligned(plan.workspace_bytes)
-        return Memory(self.pointer, plan.workspace_bytes), plan.table.memory if plan.table else Memory(order, plan.order_bytes)
+        return Memory(self.pointer, plan.workspace_bytes), (
+            plan.table.memory if plan.table else Memory(order, plan.order_bytes)
+        )
 
     def region(self, name: str) -> tuple[int, int]:
         """Address and bytes of a region of the plan that is ready."""
@@ -87,13 +89,19 @@ class Workspace:
         """Makes it ready for a run of the plan; is_capturing: the stream is. Raises ArgumentError
         in a capture that would have to allocate."""
         if self._thread is not None and self._thread() is not this_thread():
-            raise ArgumentError("this plan is for the per-thread default stream of another thread; bind it in this one")
+            raise ArgumentError(
+                "this plan is for the per-thread default stream of another thread; bind it in"
+                " this one"
+            )
         if self.plan is plan and not (is_capturing or self._is_captured):
             return
         needed = aligned(plan.workspace_bytes) + (0 if plan.is_table else plan.order_bytes)
         if is_capturing and needed > self.bytes:
-            raise ArgumentError(f"the stream is being captured, and needs {needed} bytes of workspace that it does not have yet: "
-                                "call backward or reserve with these sizes on this stream before the capture")
+            raise ArgumentError(
+                f"the stream is being captured, and needs {needed} bytes of workspace that it does"
+                " not have yet: call backward or reserve with these sizes on this stream before"
+                " the capture"
+            )
         if plan.is_table and not plan.table:
             plan.copy_table(self.driver, self.device)
         if needed > self.bytes:
@@ -118,7 +126,12 @@ class Workspace:
             if allocate:
                 return Block(self.driver, self.device, *allocate(needed + ALIGNMENT, self.stream))
             with self.driver.on(self.device):
-                return Block(self.driver, self.device, self.driver.allocate(needed + ALIGNMENT, f"the workspace of '{self._name}'"), None)
+                return Block(
+                    self.driver,
+                    self.device,
+                    self.driver.allocate(needed + ALIGNMENT, f"the workspace of '{self._name}'"),
+                    None,
+                )
 
         try:
             taken = take()

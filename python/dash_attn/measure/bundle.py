@@ -95,7 +95,9 @@ class BundledKernel:
     @property
     def fixed_sizes(self) -> dict[str, int]:
         """Sizes that its order is a table for."""
-        return {name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size}
+        return {
+            name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size
+        }
 
     def serves(self, sizes: dict[str, int]) -> bool:
         return all(sizes[name] == value for name, value in self.fixed_sizes.items())
@@ -117,7 +119,15 @@ class Bundle:
 
     @property
     def all(self) -> tuple[BundledKernel, ...]:
-        return self.kernels + self.debug + self.lists + self.levels + self.given_delta + self.scores + self.apart
+        return (
+            self.kernels
+            + self.debug
+            + self.lists
+            + self.levels
+            + self.given_delta
+            + self.scores
+            + self.apart
+        )
 
     @property
     def ptx(self) -> dict[str, str]:
@@ -135,16 +145,31 @@ class Bundle:
             about = Record(read(path / "bundle.json"))
             names, commit, date = about.names("kernels"), about.text("commit"), about.text("date")
         except (OSError, ValueError, tarfile.TarError, EOFError, zlib.error) as error:
-            raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
+            raise ManifestError(
+                f"{path}: expected a bundle of tools/make-device-bundle: {error}"
+            ) from error
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in names]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
-        scores = tuple(kernel for kernel in kernels if (kernel.softcap or kernel.has_sink) and not kernel.is_list)
+        scores = tuple(
+            kernel
+            for kernel in kernels
+            if (kernel.softcap or kernel.has_sink) and not kernel.is_list
+        )
         apart = tuple(kernel for kernel in kernels if kernel.is_apart)
         rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores + apart]
-        return Bundle(path, commit, date, tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
-                      tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
-                      levels, given_delta, scores, apart)
+        return Bundle(
+            path,
+            commit,
+            date,
+            tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
+            tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list),
+            tuple(kernel for kernel in rest if kernel.is_list),
+            levels,
+            given_delta,
+            scores,
+            apart,
+        )
 
 
 def _unpacked(archive: Path) -> Path:
@@ -159,10 +184,20 @@ def _unpacked(archive: Path) -> Path:
                 left, bytes_left = left - 1, bytes_left - member.size
                 name = PurePosixPath(member.name)
                 if left < 0 or bytes_left < 0:
-                    raise ValueError(f"expected at most {MOST_MEMBERS} files of {MOST_BYTES} bytes together, found more")
-                if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
-                    raise ValueError(f"expected files and folders below the archive's own, found {member.name[:80]!r}"
-                                     f"{'' if member.isreg() or member.isdir() else ', a link or a device'}")
+                    raise ValueError(
+                        f"expected at most {MOST_MEMBERS} files of {MOST_BYTES} bytes together,"
+                        " found more"
+                    )
+                if (
+                    name.is_absolute()
+                    or ".." in name.parts
+                    or not (member.isreg() or member.isdir())
+                ):
+                    raise ValueError(
+                        "expected files and folders below the archive's own, found"
+                        f" {member.name[:80]!r}"
+                        f"{'' if member.isreg() or member.isdir() else ', a link or a device'}"
+                    )
                 target = folder / name
                 if member.isdir():
                     target.mkdir(parents=True, exist_ok=True)
@@ -181,5 +216,14 @@ def _kernel(name: str, path: Path) -> BundledKernel:
     manifest = Kernel.load(path).manifest
     program = manifest["program"]
     debug = next((word for word in DEBUG_BUILDS if name.endswith(f"-{word}")), "")
-    return BundledKernel(name, program["head_dim"], program["element"], Mask.parse(program["mask"]), program["kind"], program["deterministic"],
-                         path, manifest, debug)
+    return BundledKernel(
+        name,
+        program["head_dim"],
+        program["element"],
+        Mask.parse(program["mask"]),
+        program["kind"],
+        program["deterministic"],
+        path,
+        manifest,
+        debug,
+    )

@@ -26,15 +26,23 @@ TOKENS = 16384  # of a batch, where sequences are shorter
 # name, head dim, mask, rows of q and of k, heads, kv heads, and the batch where it is not as many
 # as TOKENS have.
 MODELS = (
-    *((f"{heads}/8 heads, {rows >> 10}k", 128, CAUSAL, rows, rows, heads, 8, 0)
-      for heads in (32, 40) for rows in (2048, 4096, 8192, 16384, 32768)),
+    *(
+        (f"{heads}/8 heads, {rows >> 10}k", 128, CAUSAL, rows, rows, heads, 8, 0)
+        for heads in (32, 40)
+        for rows in (2048, 4096, 8192, 16384, 32768)
+    ),
     ("12 heads of 64, 1k", 64, CAUSAL, 1024, 1024, 12, 12, 0),
     ("ViT, 577", 64, FULL, 577, 577, 16, 16, 0),
     ("1k of q, 8k of k", 128, FULL, 1024, 8192, 32, 8, 0),
     ("batch 1, 512", 128, CAUSAL, 512, 512, 32, 8, 1),
     ("batch 1, 1k", 128, CAUSAL, 1024, 1024, 32, 8, 1),
-    ("one of 128k", 128, CAUSAL, 131072, 131072, 32, 8, 1))
-BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
+    ("one of 128k", 128, CAUSAL, 131072, 131072, 32, 8, 1),
+)
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "cuDNN": SDPBackend.CUDNN_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+}
 # Other packages, if they are installed: their module, whose flash_attn_func takes [batch, rows,
 # heads, head_dim].
 PACKAGES = {"flash-attn": "flash_attn", "FA3": "flash_attn_interface", "FA4": "flash_attn.cute"}
@@ -43,8 +51,18 @@ SECONDS = 1.5  # of a shape's rounds, and of the host's
 
 
 def shapes() -> dict[str, Case]:
-    return {name: Case(head_dim, mask, q_rows, kv_rows, batch or max(1, TOKENS // max(q_rows, kv_rows)), heads, kv_heads)
-            for name, head_dim, mask, q_rows, kv_rows, heads, kv_heads, batch in MODELS}
+    return {
+        name: Case(
+            head_dim,
+            mask,
+            q_rows,
+            kv_rows,
+            batch or max(1, TOKENS // max(q_rows, kv_rows)),
+            heads,
+            kv_heads,
+        )
+        for name, head_dim, mask, q_rows, kv_rows, heads, kv_heads, batch in MODELS
+    }
 
 
 def functions(causal: bool) -> dict[str, Function]:
@@ -61,16 +79,24 @@ def functions(causal: bool) -> dict[str, Function]:
         except (ImportError, AttributeError):
             continue
         for tail, options in (("", {}), (" det", {"deterministic": True})):
-            found[name + tail] = lambda q, k, v, function=function, options=options: in_rows(function, q, k, v, causal=causal, **options)
+            found[name + tail] = lambda q, k, v, function=function, options=options: in_rows(
+                function, q, k, v, causal=causal, **options
+            )
     return found
 
 
-def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, backend: SDPBackend, causal: bool) -> torch.Tensor:
+def sdpa(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, backend: SDPBackend, causal: bool
+) -> torch.Tensor:
     with sdpa_kernel(backend):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
+        return F.scaled_dot_product_attention(
+            q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1]
+        )
 
 
-def in_rows(function: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> torch.Tensor:
+def in_rows(
+    function: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any
+) -> torch.Tensor:
     o = function(*(x.transpose(1, 2) for x in (q, k, v)), **options)
     return (o[0] if isinstance(o, tuple) else o).transpose(1, 2)
 
@@ -82,7 +108,10 @@ def deterministic(name: str) -> Iterator[None]:
     if name != "SDPA flash det":
         yield
         return
-    was, torch.utils.deterministic.fill_uninitialized_memory = torch.utils.deterministic.fill_uninitialized_memory, False
+    was, torch.utils.deterministic.fill_uninitialized_memory = (
+        torch.utils.deterministic.fill_uninitialized_memory,
+        False,
+    )
     torch.use_deterministic_algorithms(True)
     try:
         yield
@@ -113,6 +142,7 @@ def runs_of(case: Case, device: str = "cuda") -> Runs:
     leaves, do = inputs_of(case, device)
     runs, refused = {}, {}
     for name, function in functions(case.mask == CAUSAL).items():
+
         def run(name: str = name, function: Function = function) -> Any:
             with deterministic(name):
                 o = function(*leaves)
@@ -129,8 +159,14 @@ def runs_of(case: Case, device: str = "cuda") -> Runs:
     return runs, refused
 
 
-def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None, generator: random.Random,
-                  replays_of: Callable[[Case], Runs] | None = None) -> list[dict[str, Any]]:
+def measure_calls(
+    name: str,
+    case: Case,
+    rounds: int,
+    flush: torch.Tensor | None,
+    generator: random.Random,
+    replays_of: Callable[[Case], Runs] | None = None,
+) -> list[dict[str, Any]]:
     """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors,
     microseconds of the host. replays_of: gives the backward passes alone, which have neither of
     the last two."""
@@ -142,10 +178,18 @@ def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None
     torch.cuda.synchronize()
     few = max(3, min(rounds, int(SECONDS / (time.perf_counter() - begun))))
     measure_whole(variants, few, flush, generator, warm_up=1)
-    rows = [summary(case, variant, BOTH_WAYS if replays_of is None else 1) | {"shape": name} for variant in variants]
+    rows = [
+        summary(case, variant, BOTH_WAYS if replays_of is None else 1) | {"shape": name}
+        for variant in variants
+    ]
     if replays_of is None:
-        rows = [row | {"mib": peak(variant.run), "host_us": host_time(variant.run, few)} for row, variant in zip(rows, variants)]
-    return rows + [{"shape": name, "variant": call, "refused": reason} for call, reason in refused.items()]
+        rows = [
+            row | {"mib": peak(variant.run), "host_us": host_time(variant.run, few)}
+            for row, variant in zip(rows, variants)
+        ]
+    return rows + [
+        {"shape": name, "variant": call, "refused": reason} for call, reason in refused.items()
+    ]
 
 
 def peak(run: Callable[[], Any]) -> float:

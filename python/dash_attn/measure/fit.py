@@ -31,13 +31,19 @@ UNIT = 1000.0  # of a task's compute while fitting: predictions are rounded to a
 
 def file_text(machine: str, prices: Sequence[dict[str, Any]]) -> str:
     lines = ",\n".join("    " + json.dumps(price) for price in prices)
-    return f'{{\n  "version": 1,\n  "machine": {json.dumps(machine)},\n  "prices": [\n{lines}\n  ]\n}}\n'
+    return (
+        f'{{\n  "version": 1,\n  "machine": {json.dumps(machine)},\n  "prices": [\n{lines}\n '
+        " ]\n}\n"
+    )
 
 
 def left(rows: Sequence[Row], makespans: Sequence[float]) -> tuple[float, float]:
     """What costs that predict these makespans are to be multiplied with, to be in microseconds,
     and the error that is left."""
-    logs = [math.log(1000 * row["entries_ms"]["main"] / makespan) for row, makespan in zip(rows, makespans)]
+    logs = [
+        math.log(1000 * row["entries_ms"]["main"] / makespan)
+        for row, makespan in zip(rows, makespans)
+    ]
     mean = statistics.mean(logs)
     return math.exp(mean), math.sqrt(statistics.mean((value - mean) ** 2 for value in logs))
 
@@ -47,8 +53,21 @@ class Fit:
     logarithms, with it and with the costs that come with dash, which need not be measured in the
     same unit."""
 
-    def __init__(self, head_dim: int, mask: str, rows: Sequence[Row], workers: int, dash_opt: Sequence[str] = DASH_OPT) -> None:
-        self.head_dim, self.mask, self.rows, self.workers, self.dash_opt = head_dim, mask, rows, workers, dash_opt
+    def __init__(
+        self,
+        head_dim: int,
+        mask: str,
+        rows: Sequence[Row],
+        workers: int,
+        dash_opt: Sequence[str] = DASH_OPT,
+    ) -> None:
+        self.head_dim, self.mask, self.rows, self.workers, self.dash_opt = (
+            head_dim,
+            mask,
+            rows,
+            workers,
+            dash_opt,
+        )
         self.evaluations = 0
         predicted = predict(rows, workers, dash_opt=dash_opt)
         self.default = predicted[0][1]
@@ -70,9 +89,14 @@ class Fit:
         self.price: dict[str, Any] = {"headDim": head_dim, "mask": mask, **dict(zip(COSTS, costs))}
 
     def __str__(self) -> str:
-        values = ", ".join(f"{name} {self.price[name]:g} (default {self.default[name]:g})" for name in COSTS)
-        return (f"{self.head_dim} {self.mask}: {values}; off by {100 * self.error:.1f} % over {len(self.rows)} orders, the default by "
-                f"{100 * self.default_error:.1f} % at {self.default_scale:.3f} of it")
+        values = ", ".join(
+            f"{name} {self.price[name]:g} (default {self.default[name]:g})" for name in COSTS
+        )
+        return (
+            f"{self.head_dim} {self.mask}: {values}; off by {100 * self.error:.1f} % over"
+            f" {len(self.rows)} orders, the default by {100 * self.default_error:.1f} % at"
+            f" {self.default_scale:.3f} of it"
+        )
 
     @staticmethod
     def _costs(point: list[float]) -> list[float]:
@@ -82,16 +106,33 @@ class Fit:
         self.evaluations += 1
         costs = dict(zip(COSTS, self._costs(point)))
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            file.write(file_text("", [{"headDim": self.head_dim, "mask": mask, **costs} for mask in CLASSES.values()]))
+            file.write(
+                file_text(
+                    "",
+                    [
+                        {"headDim": self.head_dim, "mask": mask, **costs}
+                        for mask in CLASSES.values()
+                    ],
+                )
+            )
             file.flush()
-            return left(self.rows, [makespan for makespan, _ in predict(self.rows, self.workers, file.name, self.dash_opt)])
+            return left(
+                self.rows,
+                [
+                    makespan
+                    for makespan, _ in predict(self.rows, self.workers, file.name, self.dash_opt)
+                ],
+            )
 
 
-def simplex(error: Callable[[list[float]], float], start: list[float], step: float,
-            tolerance: float) -> tuple[float, list[float]]:
+def simplex(
+    error: Callable[[list[float]], float], start: list[float], step: float, tolerance: float
+) -> tuple[float, list[float]]:
     """Nelder and Mead: the least error and its point, until the corners' errors differ by less
     than the tolerance."""
-    corners = [start] + [[value + step * (i == j) for j, value in enumerate(start)] for i in range(len(start))]
+    corners = [start] + [
+        [value + step * (i == j) for j, value in enumerate(start)] for i in range(len(start))
+    ]
     ranked = sorted((error(corner), corner) for corner in corners)
     while ranked[-1][0] - ranked[0][0] > tolerance:
         centre = [statistics.mean(column) for column in zip(*(corner for _, corner in ranked[:-1]))]
@@ -115,30 +156,49 @@ def simplex(error: Callable[[list[float]], float], start: list[float], step: flo
     return ranked[0]
 
 
-def fit(record: dict[str, Any], head_dims: Sequence[int] = (64, 128), most_rows: int = 2048, dash_opt: Sequence[str] = DASH_OPT,
-        said: Callable[[Fit], None] = lambda _: None) -> str:
+def fit(
+    record: dict[str, Any],
+    head_dims: Sequence[int] = (64, 128),
+    most_rows: int = 2048,
+    dash_opt: Sequence[str] = DASH_OPT,
+    said: Callable[[Fit], None] = lambda _: None,
+) -> str:
     """The file of costs for a record of measurements. most_rows: longer problems take longer to
     predict, and are left out.
 
     Raises ArgumentError where there are too few measurements, ValueError where a field is none
     that measurements have.
     """
-    groups: dict[tuple[int, str], list[Row]] = {(head_dim, mask): [] for head_dim in sorted(head_dims) for mask in CLASSES}
+    groups: dict[tuple[int, str], list[Row]] = {
+        (head_dim, mask): [] for head_dim in sorted(head_dims) for mask in CLASSES
+    }
     about = Record(record)
-    measured_on, workers = machine(about), about.number("workers", 1, MOST_WORKERS) if "workers" in about else WORKERS
+    measured_on, workers = (
+        machine(about),
+        (about.number("workers", 1, MOST_WORKERS) if "workers" in about else WORKERS),
+    )
     for measured in about.objects("results"):
         group = measured.number("head_dim", 1), measured.text("mask")
         # not a peer's
-        if measured.text("variant") in KINDS and measured.number("rows", 1) <= most_rows and group in groups:
+        if (
+            measured.text("variant") in KINDS
+            and measured.number("rows", 1) <= most_rows
+            and group in groups
+        ):
             groups[group].append(row_of(measured))
     for (head_dim, mask), rows in groups.items():
         lengths = len({row["rows"] for row in rows})
         if lengths < 2 or len(rows) <= len(COSTS):
-            raise ArgumentError(f"expected more than {len(COSTS)} measured orders of at least 2 lengths up to {most_rows} for head dim "
-                                f"{head_dim} and mask {mask}, found {len(rows)} of {lengths}")
+            raise ArgumentError(
+                f"expected more than {len(COSTS)} measured orders of at least 2 lengths up to"
+                f" {most_rows} for head dim {head_dim} and mask {mask}, found {len(rows)} of"
+                f" {lengths}"
+            )
     with ThreadPoolExecutor(len(groups)) as pool:
-        fits = [pool.submit(Fit, head_dim, CLASSES[mask], rows, workers, dash_opt)
-                for (head_dim, mask), rows in groups.items()]
+        fits = [
+            pool.submit(Fit, head_dim, CLASSES[mask], rows, workers, dash_opt)
+            for (head_dim, mask), rows in groups.items()
+        ]
         found = []
         for future in fits:
             found.append(future.result())
@@ -150,13 +210,27 @@ def row_of(measured: Record) -> Row:
     """What a prediction looks at, of a row of measurements: words and numbers that go into a
     program."""
     sizes = {name: measured.number(name, 1) for name in ("rows", "batch", "heads")}
-    sizes |= {name: measured.number(name, 1) for name in ("kv_heads", "kv_rows") if name in measured}
-    return sizes | {"head_dim": measured.number("head_dim", 1), "mask": measured.word("mask", tuple(CLASSES)),
-                    "variant": measured.word("variant", KINDS), "entries_ms": {"main": measured.object("entries_ms").time("main")}}
+    sizes |= {
+        name: measured.number(name, 1) for name in ("kv_heads", "kv_rows") if name in measured
+    }
+    return sizes | {
+        "head_dim": measured.number("head_dim", 1),
+        "mask": measured.word("mask", tuple(CLASSES)),
+        "variant": measured.word("variant", KINDS),
+        "entries_ms": {"main": measured.object("entries_ms").time("main")},
+    }
 
 
 def machine(record: Record) -> str:
     """What was measured, for people."""
     given = record.texts("options") if "options" in record else {}
     options = [f"{name} with {options}" for name, options in sorted(given.items()) if options]
-    return "; ".join([f"{record.text('gpu')}, {record.text('date')}, kernels of commit {record.text('commit')}", *options])
+    return "; ".join(
+        [
+            (
+                f"{record.text('gpu')}, {record.text('date')}, kernels of commit"
+                f" {record.text('commit')}"
+            ),
+            *options,
+        ]
+    )

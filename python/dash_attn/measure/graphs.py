@@ -19,7 +19,13 @@ from .calls import Runs, deterministic, functions, inputs_of, why
 from .testing import Case
 
 # Few heads: head dim, query heads, kv heads, rows; both masks.
-FEW = ((128, 8, 1, 2048), (128, 8, 1, 8192), (128, 8, 1, 32768), (128, 16, 2, 4096), (128, 2, 2, 16384))
+FEW = (
+    (128, 8, 1, 2048),
+    (128, 8, 1, 8192),
+    (128, 8, 1, 32768),
+    (128, 16, 2, 4096),
+    (128, 2, 2, 16384),
+)
 EQUAL_HEADS, TILE = 16, 64
 # Short problems: query heads, kv heads; rows.
 SHORT_HEADS, SHORT_ROWS = ((2, 2), (8, 8), (32, 8)), (128, 512, 1024, 2048)
@@ -32,20 +38,26 @@ def shapes() -> dict[str, Case]:
     found: dict[str, Case] = {}
     for head_dim, heads, kv_heads, rows in FEW:
         for mask in (CAUSAL, FULL):
-            found[f"{heads}/{kv_heads} heads, {rows} {mask.name}"] = Case(head_dim, mask, rows, rows, 1, heads, kv_heads)
+            found[f"{heads}/{kv_heads} heads, {rows} {mask.name}"] = Case(
+                head_dim, mask, rows, rows, 1, heads, kv_heads
+            )
             equal = round(rows * math.sqrt(heads / EQUAL_HEADS) / TILE) * TILE
             if heads != EQUAL_HEADS or kv_heads != EQUAL_HEADS:
-                found[f"as many operations: {EQUAL_HEADS}/{EQUAL_HEADS} heads, {equal} {mask.name}"] = \
-                    Case(head_dim, mask, equal, equal, 1, EQUAL_HEADS, EQUAL_HEADS)
+                found[
+                    f"as many operations: {EQUAL_HEADS}/{EQUAL_HEADS} heads, {equal} {mask.name}"
+                ] = Case(head_dim, mask, equal, equal, 1, EQUAL_HEADS, EQUAL_HEADS)
     for head_dim in (128, 64):
         for mask in (CAUSAL, FULL):
             for heads, kv_heads in SHORT_HEADS:
                 for rows in SHORT_ROWS:
-                    found[f"short: {heads}/{kv_heads} heads of {head_dim}, {rows} {mask.name}"] = \
+                    found[f"short: {heads}/{kv_heads} heads of {head_dim}, {rows} {mask.name}"] = (
                         Case(head_dim, mask, rows, rows, 1, heads, kv_heads)
+                    )
     found["short: ViT, 577"] = Case(64, FULL, 577, 577, 1, 16, 16)
     for rows in FEW_ROWS:
-        found[f"short: 32/8 heads of 128, {rows} x 4096 full"] = Case(128, FULL, rows, 4096, 1, 32, 8)
+        found[f"short: 32/8 heads of 128, {rows} x 4096 full"] = Case(
+            128, FULL, rows, 4096, 1, 32, 8
+        )
     return found
 
 
@@ -63,7 +75,9 @@ def replays_of(case: Case) -> Runs:
     return runs, refused
 
 
-def replay(function: Callable[..., torch.Tensor], leaves: list[torch.Tensor], do: torch.Tensor) -> Callable[[], None]:
+def replay(
+    function: Callable[..., torch.Tensor], leaves: list[torch.Tensor], do: torch.Tensor
+) -> Callable[[], None]:
     """Autograd runs a backward pass on the stream of its forward pass, so that runs on the one
     that is captured."""
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()

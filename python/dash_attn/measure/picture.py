@@ -32,8 +32,18 @@ polyline.lead { stroke: #656c76 }
 text.peer, text.other { fill: #9198a1 }
 """
 ROW = 22
-MARKS = {"SDPA flash": "f", "SDPA cuDNN": "c", "SDPA efficient": "e", "SDPA flash det": "F", "flash-attn": "a", "flash-attn det": "A",
-         "FA3": "3", "FA3 det": "Ⅲ", "FA4": "4", "FA4 det": "Ⅳ"}
+MARKS = {
+    "SDPA flash": "f",
+    "SDPA cuDNN": "c",
+    "SDPA efficient": "e",
+    "SDPA flash det": "F",
+    "flash-attn": "a",
+    "flash-attn det": "A",
+    "FA3": "3",
+    "FA3 det": "Ⅲ",
+    "FA4": "4",
+    "FA4 det": "Ⅳ",
+}
 STYLE_OF_CALLS = """
 text.letter { fill: #59636e; font-size: 12px; text-anchor: middle }
 """
@@ -46,7 +56,13 @@ def draw(record: dict[str, Any], baselines: dict[str, Any]) -> str:
     panels = list(dict.fromkeys((result["head_dim"], result["mask"]) for result in results))
     plots = {panel: lines_of(panel, results, baselines) for panel in panels}
     lengths = sorted({result["rows"] for result in results})
-    most = 100 * math.ceil(max((value for lines in plots.values() for *_, line in lines for value in line.values()), default=100) / 100)
+    most = 100 * math.ceil(
+        max(
+            (value for lines in plots.values() for *_, line in lines for value in line.values()),
+            default=100,
+        )
+        / 100
+    )
     row_height = PLOT_HEIGHT + 84
     rows = math.ceil(len(panels) / 2)
     title = f"Whole backward, {record['gpu']}, bf16, {record['date']}"
@@ -68,7 +84,9 @@ def draw_calls(record: dict[str, Any]) -> str:
     title = f"Forward and backward, {record['gpu']}, bf16, {record['date']}: TFLOP/s"
     left, right, top = 150, WIDTH - 30, TOP + 8
     bottom = top + ROW * len(names)
-    picture = Picture(WIDTH, bottom + 30 + LINE * (len(MARKS) // 4 + 1), title, STYLE + STYLE_OF_CALLS, DARK)
+    picture = Picture(
+        WIDTH, bottom + 30 + LINE * (len(MARKS) // 4 + 1), title, STYLE + STYLE_OF_CALLS, DARK
+    )
     picture.text(8, 22, title, "title")
     for value in range(0, most + 1, 100):
         x = left + (right - left) * value / most
@@ -77,7 +95,10 @@ def draw_calls(record: dict[str, Any]) -> str:
     for i, name in enumerate(names):
         y = top + ROW * (i + 0.5)
         picture.text(8, y + 4, name, "mute")
-        for result in sorted((one for one in results if one["shape"] == name), key=lambda one: one["variant"] == "dash"):
+        for result in sorted(
+            (one for one in results if one["shape"] == name),
+            key=lambda one: one["variant"] == "dash",
+        ):
             x = left + (right - left) * result["tflops"] / most
             mark(picture, x, y, result["variant"])
     for i, name in enumerate(dict.fromkeys(result["variant"] for result in results)):
@@ -95,7 +116,9 @@ def mark(picture: Picture, x: float, y: float, name: str) -> None:
         picture.text(x, y + 4, MARKS.get(name, name[:1]), "letter")
 
 
-def lines_of(panel: tuple[int, str], results: list[dict[str, Any]], baselines: dict[str, Any]) -> list[Line]:
+def lines_of(
+    panel: tuple[int, str], results: list[dict[str, Any]], baselines: dict[str, Any]
+) -> list[Line]:
     """Peers first, so that ours is drawn over them: the best deterministic order at each length,
     and `ascending`."""
     speeds: dict[str, dict[int, float]] = {}
@@ -103,30 +126,49 @@ def lines_of(panel: tuple[int, str], results: list[dict[str, Any]], baselines: d
         if (result["head_dim"], result["mask"]) == panel:
             speeds.setdefault(result["variant"], {})[result["rows"]] = result["tflops"]
     lengths = {length for line in speeds.values() for length in line}
-    known = {row["rows"]: row[BASELINE] for row in baselines["rows"]
-             if (row["head_dim"], row["mask"]) == panel and row["rows"] in lengths}
+    known = {
+        row["rows"]: row[BASELINE]
+        for row in baselines["rows"]
+        if (row["head_dim"], row["mask"]) == panel and row["rows"] in lengths
+    }
     lines = [("other", "FA3 det (other day)", known)] if known else []
-    lines += [("peer", name, speeds[variant]) for variant, name in PEERS.items() if variant in speeds]
+    lines += [
+        ("peer", name, speeds[variant]) for variant, name in PEERS.items() if variant in speeds
+    ]
     orders = [line for variant, line in speeds.items() if not variant.endswith("(nd)")]
-    best = {length: max(line.get(length, 0) for line in orders) for length in lengths} if orders else {}
+    best = (
+        {length: max(line.get(length, 0) for line in orders) for length in lengths}
+        if orders
+        else {}
+    )
     if "ascending" in speeds and speeds["ascending"] != best:
         lines.append(("order", "dash, ascending", speeds["ascending"]))
     return [*lines, ("ours", "dash, best order", best)] if best else lines
 
 
-def draw_plot(picture: Picture, lines: list[Line], lengths: list[int], most: int, left: float, top: float) -> None:
+def draw_plot(
+    picture: Picture, lines: list[Line], lengths: list[int], most: int, left: float, top: float
+) -> None:
     right, bottom = left + PLOT_WIDTH, top + PLOT_HEIGHT
     span = math.log2(lengths[-1] / lengths[0]) or 1
 
     def at(length: int, value: float) -> tuple[float, float]:
-        return left + PLOT_WIDTH * math.log2(length / lengths[0]) / span, bottom - PLOT_HEIGHT * value / most
+        return (
+            left + PLOT_WIDTH * math.log2(length / lengths[0]) / span,
+            bottom - PLOT_HEIGHT * value / most,
+        )
 
     for value in range(0, most + 1, 100 if most <= 800 else 200):
         _, y = at(lengths[0], value)
         picture.path([(left, y), (right, y)], "grid" if value else "axis")
         picture.text(left - 6, y + 4, str(value), "mute end")
     for length in lengths:
-        picture.text(at(length, 0)[0], bottom + 18, str(length) if length < 1024 else f"{length / 1024:g}k", "mute middle")
+        picture.text(
+            at(length, 0)[0],
+            bottom + 18,
+            str(length) if length < 1024 else f"{length / 1024:g}k",
+            "mute middle",
+        )
     picture.text(left + PLOT_WIDTH / 2, bottom + 36, "sequence length", "mute middle")
     ends = {}
     for style, name, line in lines:

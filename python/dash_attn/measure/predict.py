@@ -23,7 +23,11 @@ Row = dict[str, Any]
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 COSTS = ("compute", "reduce", "latency", "boundary")
 # A process of its own: a tool ends its process, and says things on its own streams.
-DASH_OPT = (sys.executable, "-c", "from dash_attn.kernel.tools import dash_opt; raise SystemExit(dash_opt())")
+DASH_OPT = (
+    sys.executable,
+    "-c",
+    "from dash_attn.kernel.tools import dash_opt; raise SystemExit(dash_opt())",
+)
 # It finds this package wherever this process has.
 PLACES = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES)}
@@ -37,20 +41,29 @@ def program(rows: Sequence[Row]) -> str:
     for index, row in enumerate(rows):
         q_rows, head_dim = row["rows"], row["head_dim"]
         q = f"memref<{row['batch']}x{row['heads']}x{q_rows}x{head_dim}xbf16, {STRIDES}>"
-        kv = f"memref<{row['batch']}x{row.get('kv_heads', row['heads'])}x{row.get('kv_rows', q_rows)}x{head_dim}xbf16, {STRIDES}>"
+        kv = (
+            f"memref<{row['batch']}x{row.get('kv_heads', row['heads'])}x{row.get('kv_rows', q_rows)}x{head_dim}xbf16,"
+            f" {STRIDES}>"
+        )
         lse = f"memref<{row['batch']}x{row['heads']}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
-        functions.append(f"""func.func @problem{index}(%q: {q}, %k: {kv}, %v: {kv}, %do: {q}, %o: {q}, %lse: {lse},
+        functions.append(
+            f"""func.func @problem{index}(%q: {q}, %k: {kv}, %v: {kv}, %do: {q}, %o: {q}, %lse: {lse},
     %dq: {q}, %dk: {kv}, %dv: {kv}, %scale: f32) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {kv}, {kv}, {q}, {lse}, {q})
       outs(%dq, %dk, %dv : {q}, {kv}, {kv}) mask(<{row["mask"]}>) level(run) scale(%scale)
   return
 }}
-""")
+"""
+        )
     return "".join(functions)
 
 
-def predict(rows: Sequence[Row], workers: int, costs: Path | str = "", dash_opt: Sequence[str] = DASH_OPT,
-            ) -> list[tuple[float, dict[str, float]]]:
+def predict(
+    rows: Sequence[Row],
+    workers: int,
+    costs: Path | str = "",
+    dash_opt: Sequence[str] = DASH_OPT,
+) -> list[tuple[float, dict[str, float]]]:
     """For each row the makespan and the costs that it is predicted with; those that come with
     dash where no file is named.
 
@@ -64,14 +77,27 @@ def predict(rows: Sequence[Row], workers: int, costs: Path | str = "", dash_opt:
         with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
             source.write(program([rows[i] for i in places[kind]]))
             source.flush()
-            command = [*dash_opt, source.name, "--dash-tile", f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
-                       "--dash-report-schedule=format=table max-steps=1 max-workers=1", "-o", "/dev/null"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+            command = [
+                *dash_opt,
+                source.name,
+                "--dash-tile",
+                f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
+                "--dash-report-schedule=format=table max-steps=1 max-workers=1",
+                "-o",
+                "/dev/null",
+            ]
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, env=ENVIRONMENT
+            )
         facts = FACTS.findall(done.stdout)
         if done.returncode or len(facts) != len(places[kind]):
-            raise CompileError(f"cannot predict kind={kind}: {done.stderr.strip() or done.stdout.strip()}")
+            raise CompileError(
+                f"cannot predict kind={kind}: {done.stderr.strip() or done.stdout.strip()}"
+            )
         for place, (cost, makespan) in zip(places[kind], facts):
-            prices = {name: float(value) for name, value in (part.split(" ") for part in cost.split(", "))}
+            prices = {
+                name: float(value) for name, value in (part.split(" ") for part in cost.split(", "))
+            }
             found[place] = (float(makespan), {name: prices.get(name, 0.0) for name in COSTS})
 
     with ThreadPoolExecutor(len(kinds) or 1) as pool:

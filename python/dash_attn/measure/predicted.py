@@ -10,8 +10,14 @@ from typing import Any
 from ..errors import ArgumentError
 from .spans import Lane, Tasks, times
 
-WORDS = {"work": "multiplying and what goes with it", "boundary": "beginning items", "turns": "waiting for turns", "slots": "waiting for slots", "adds": "adding",
-         "other": "what has no record"}
+WORDS = {
+    "work": "multiplying and what goes with it",
+    "boundary": "beginning items",
+    "turns": "waiting for turns",
+    "slots": "waiting for slots",
+    "adds": "adding",
+    "other": "what has no record",
+}
 LARGEST = 5
 Times = dict[str, float]
 
@@ -36,16 +42,25 @@ def steps_of(order: Mapping[str, Any], predicted: Mapping[str, Any]) -> dict[tup
             found.setdefault(task, {})[event["cat"]] = event["ts"], event["ts"] + event["dur"]
     expected = Tasks(order).turns
     if set(found) != set(expected) or any(len(one) != 2 for one in found.values()):
-        raise ArgumentError(f"the prediction: expected the {len(expected)} tasks of the order, found {len(found)}; write both for the same program and options")
+        raise ArgumentError(
+            f"the prediction: expected the {len(expected)} tasks of the order, found {len(found)};"
+            " write both for the same program and options"
+        )
     return {task: Step(*one["compute"], *one["reduce"]) for task, one in found.items()}
 
 
-def predicted_times(lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapping[tuple[int, ...], Step]) -> dict[tuple[int, str], Times]:
+def predicted_times(
+    lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapping[tuple[int, ...], Step]
+) -> dict[tuple[int, str], Times]:
     """What each worker's role was to do, in microseconds: `compute` and `reduce`. A reducer
     waits for its turn first, and then for what it adds, as in the kernel; its lanes take turns
     at the uses that they were measured to have, and their times are added up."""
     tasks, cost, found = Tasks(order), order["cost"], dict[tuple[int, str], Times]()
-    worker_of = {(item["sequence"], head, q, item["kv"], item["part"]): item["worker"] for item in order["items"] for head, q in item["visit"]}
+    worker_of = {
+        (item["sequence"], head, q, item["kv"], item["part"]): item["worker"]
+        for item in order["items"]
+        for head, q in item["visit"]
+    }
     before = {task: _before(order_of, turn) for order_of, task, turn in _turns(order)}
     for worker in sorted({lane.worker for lane in lanes}):
         own = {use: task for use, task in tasks.visits(worker) if task}
@@ -55,26 +70,53 @@ def predicted_times(lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapp
         items = sum(1 for item in tasks.items[worker] if item["visit"])
         whole = max(one.computed for one in mine)
         work, boundary = len(mine) * cost["c"], items * cost["boundary"]
-        found[worker, "compute"] = {"work": work, "boundary": boundary, "slots": max(0.0, whole - work - boundary)}
+        found[worker, "compute"] = {
+            "work": work,
+            "boundary": boundary,
+            "slots": max(0.0, whole - work - boundary),
+        }
         for lane in lanes:
             if lane.worker != worker or lane.role != "reduce":
                 continue
-            sums, last = found.setdefault((worker, "reduce"), dict.fromkeys(("turns", "slots", "adds", "other"), 0.0)), 0.0
-            for use in sorted(span.number for span in lane.spans if span.event == "given" and span.number in own):
-                step, ahead = steps[own[use]], before[own[use]] if order.get("apart") != "all" else None
-                turn = steps[ahead].added + cost["latency"] * (worker_of[ahead] != worker) if ahead else 0.0
+            sums, last = (
+                found.setdefault(
+                    (worker, "reduce"), dict.fromkeys(("turns", "slots", "adds", "other"), 0.0)
+                ),
+                0.0,
+            )
+            for use in sorted(
+                span.number for span in lane.spans if span.event == "given" and span.number in own
+            ):
+                step, ahead = (
+                    steps[own[use]],
+                    (before[own[use]] if order.get("apart") != "all" else None),
+                )
+                turn = (
+                    steps[ahead].added + cost["latency"] * (worker_of[ahead] != worker)
+                    if ahead
+                    else 0.0
+                )
                 at_turn = max(last, min(turn, step.adding))
                 at_slot = max(at_turn, min(step.computed, step.adding))
-                for column, time in (("turns", at_turn - last), ("slots", at_slot - at_turn), ("other", step.adding - at_slot), ("adds", step.added - step.adding)):
+                for column, time in (
+                    ("turns", at_turn - last),
+                    ("slots", at_slot - at_turn),
+                    ("other", step.adding - at_slot),
+                    ("adds", step.added - step.adding),
+                ):
                     sums[column] += max(0.0, time)
                 last = step.added
     return found
 
 
-def _turns(order: Mapping[str, Any]) -> list[tuple[tuple[tuple[int, ...], ...], tuple[int, ...], int]]:
+def _turns(
+    order: Mapping[str, Any],
+) -> list[tuple[tuple[tuple[int, ...], ...], tuple[int, ...], int]]:
     found = []
     for chain in order["chains"]:
-        tasks = tuple((chain["sequence"], chain["head"], chain["q"], kv, part) for kv, part in chain["order"])
+        tasks = tuple(
+            (chain["sequence"], chain["head"], chain["q"], kv, part) for kv, part in chain["order"]
+        )
         found += [(tasks, task, turn) for turn, task in enumerate(tasks)]
     return found
 
@@ -88,19 +130,37 @@ def measured_times(lanes: Sequence[Lane]) -> dict[tuple[int, str], Times]:
     averaged; those of a reducer share it."""
     found: dict[tuple[int, str], Times] = {}
     for worker in sorted({lane.worker for lane in lanes}):
-        for role, columns in (("compute", {"products": "work", "tensor core": "work", "element-wise": "work", "copies": "work", "other": "work"}),
-                              ("reduce", {"copies": "adds"})):
+        for role, columns in (
+            (
+                "compute",
+                {
+                    "products": "work",
+                    "tensor core": "work",
+                    "element-wise": "work",
+                    "copies": "work",
+                    "other": "work",
+                },
+            ),
+            ("reduce", {"copies": "adds"}),
+        ):
             mine = [lane for lane in lanes if lane.worker == worker and lane.role == role]
             sums: Times = {}
-            for column, time in (times(mine)[role].items() if mine else ()):
+            for column, time in times(mine)[role].items() if mine else ():
                 name = columns.get(column, column)
-                sums[name] = sums.get(name, 0.0) + time / 1000 / (len(mine) if role == "compute" else 1)
+                sums[name] = sums.get(name, 0.0) + time / 1000 / (
+                    len(mine) if role == "compute" else 1
+                )
             if mine:
                 found[worker, role] = sums
     return found
 
 
-def differences(lanes: Sequence[Lane], order: Mapping[str, Any], predicted: Mapping[str, Any], largest: int = LARGEST) -> list[str]:
+def differences(
+    lanes: Sequence[Lane],
+    order: Mapping[str, Any],
+    predicted: Mapping[str, Any],
+    largest: int = LARGEST,
+) -> list[str]:
     """Lines: how long all took, and the largest differences, of all workers on the mean or of
     one beside the others. Raises ArgumentError."""
     steps = steps_of(order, predicted)
@@ -116,36 +176,88 @@ def differences(lanes: Sequence[Lane], order: Mapping[str, Any], predicted: Mapp
     for role in [role for role in ("compute", "reduce") if role in traced]:
         keys = [key for key in expected if key[1] == role and key in found]
         for column in WORDS:
-            pairs = {key[0]: (found[key].get(column, 0.0), expected[key].get(column, 0.0)) for key in keys}
+            pairs = {
+                key[0]: (found[key].get(column, 0.0), expected[key].get(column, 0.0))
+                for key in keys
+            }
             if not pairs:
                 continue
             mean = [sum(pair[side] for pair in pairs.values()) / len(pairs) for side in (0, 1)]
-            ranked.append((abs(mean[0] - mean[1]), f"{role}, all workers on the mean: {WORDS[column]} takes {_beside(*mean, makespan)}", None))
+            ranked.append(
+                (
+                    abs(mean[0] - mean[1]),
+                    (
+                        f"{role}, all workers on the mean: {WORDS[column]} takes"
+                        f" {_beside(*mean, makespan)}"
+                    ),
+                    None,
+                )
+            )
             for worker, (one, other) in pairs.items():
                 apart = one - other - (mean[0] - mean[1])
                 waits = worker if column == "turns" and apart > 0 else None
-                ranked.append((abs(apart), f"{role} of worker {worker}: {WORDS[column]} takes {_beside(one, other, makespan)}, {abs(apart):.1f} µs "
-                               f"{'more' if apart > 0 else 'less'} beyond the mean of all workers", waits))
+                ranked.append(
+                    (
+                        abs(apart),
+                        (
+                            f"{role} of worker {worker}: {WORDS[column]} takes"
+                            f" {_beside(one, other, makespan)}, {abs(apart):.1f} µs"
+                            f" {'more' if apart > 0 else 'less'} beyond the mean of all workers"
+                        ),
+                        waits,
+                    )
+                )
     ranked.sort(key=lambda one: -one[0])
-    return [f"the order took {took:.1f} µs, predicted {makespan:.1f}: {took / makespan:.2f} of it; the largest differences:",
-            *(f"{number}. {text}{'' if waits is None else _longest(lanes, order, waits)}" for number, (_, text, waits) in enumerate(ranked[:largest], 1))]
+    return [
+        (
+            f"the order took {took:.1f} µs, predicted {makespan:.1f}: {took / makespan:.2f} of it;"
+            " the largest differences:"
+        ),
+        *(
+            f"{number}. {text}{'' if waits is None else _longest(lanes, order, waits)}"
+            for number, (_, text, waits) in enumerate(ranked[:largest], 1)
+        ),
+    ]
 
 
 def _beside(one: float, other: float, makespan: float) -> str:
-    return f"{one:.1f} µs, predicted {other:.1f} ({abs(one - other):.1f} {'more' if one > other else 'less'}, {100 * abs(one - other) / makespan:.0f} % of the prediction)"
+    return (
+        f"{one:.1f} µs, predicted {other:.1f} ({abs(one - other):.1f}"
+        f" {'more' if one > other else 'less'}, {100 * abs(one - other) / makespan:.0f} % of the"
+        " prediction)"
+    )
 
 
 def _longest(lanes: Sequence[Lane], order: Mapping[str, Any], worker: int) -> str:
     """A worker's longest wait for a turn, and the worker that it waited for."""
     tasks = Tasks(order)
     visits = dict(tasks.visits(worker))
-    turns = [span for lane in lanes if lane.worker == worker for span in lane.spans if span.event == "turn" and visits.get(span.number)]
+    turns = [
+        span
+        for lane in lanes
+        if lane.worker == worker
+        for span in lane.spans
+        if span.event == "turn" and visits.get(span.number)
+    ]
     if not turns:
         return ""
     span = max(turns, key=lambda one: one.end - one.begin)
     task = visits[span.number]
-    said = f"; the longest wait, {(span.end - span.begin) / 1000:.1f} µs, is for turn {tasks.turns[task]} of sequence {task[0]}, head {task[1]}, q tile {task[2]}"
+    said = (
+        f"; the longest wait, {(span.end - span.begin) / 1000:.1f} µs, is for turn"
+        f" {tasks.turns[task]} of sequence {task[0]}, head {task[1]}, q tile {task[2]}"
+    )
     ahead = next((_before(chain, turn) for chain, one, turn in _turns(order) if one == task), None)
-    owner = next((item["worker"] for item in order["items"] if ahead and (item["sequence"], item["kv"], item["part"]) == (ahead[0], ahead[3], ahead[4]) and
-                  [ahead[1], ahead[2]] in [list(visit) for visit in item["visit"]]), None)
-    return said + (f", behind kv tile {ahead[3]} of worker {owner}" if ahead and owner is not None else "")
+    owner = next(
+        (
+            item["worker"]
+            for item in order["items"]
+            if ahead
+            and (item["sequence"], item["kv"], item["part"]) == (ahead[0], ahead[3], ahead[4])
+            and [ahead[1], ahead[2]] in [list(visit) for visit in item["visit"]]
+        ),
+        None,
+    )
+    return said + (
+        f", behind kv tile {ahead[3]} of worker {owner}" if ahead and owner is not None else ""
+    )

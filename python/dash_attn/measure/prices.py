@@ -31,8 +31,14 @@ class Prices:
     of: dict[str, int]
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {self.price[name]:g} (made with {self.before[name]:g}, of {self.of[name]})" for name in COSTS)
-        return f"{self.price['headDim']} {self.price['mask']}: {told}" + f"; times {self.scale:.3f}, to be those of a plain kernel" * (self.scale != 1)
+        told = ", ".join(
+            f"{name} {self.price[name]:g} (made with {self.before[name]:g}, of {self.of[name]})"
+            for name in COSTS
+        )
+        return (
+            f"{self.price['headDim']} {self.price['mask']}: {told}"
+            + f"; times {self.scale:.3f}, to be those of a plain kernel" * (self.scale != 1)
+        )
 
 
 def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None = None) -> Prices:
@@ -44,24 +50,54 @@ def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None
     tasks, steps, rest = Tasks(order), list[float](), list[tuple[float, int]]()
     for lane in lanes:
         if lane.role == "compute":
-            of_lane, more = _of_consumer(lane, [len(item["visit"]) for item in tasks.items.get(lane.worker, [])])
+            of_lane, more = _of_consumer(
+                lane, [len(item["visit"]) for item in tasks.items.get(lane.worker, [])]
+            )
             steps += of_lane
             rest += more
     if not steps:
-        raise ArgumentError("prices of a trace: expected an item of two steps at least, found none; trace a longer problem, with trace=all")
+        raise ArgumentError(
+            "prices of a trace: expected an item of two steps at least, found none; trace a longer"
+            " problem, with trace=all"
+        )
     compute = statistics.median(steps)
     adds, hops = _of_reducers(lanes, tasks)
     if not adds:
-        raise ArgumentError("prices of a trace: expected turns that are added, found none; contributions that are kept apart have no price here")
-    times = {"compute": steps, "reduce": adds, "latency": hops, "boundary": [one - count * compute for one, count in rest]}
+        raise ArgumentError(
+            "prices of a trace: expected turns that are added, found none; contributions that are"
+            " kept apart have no price here"
+        )
+    times = {
+        "compute": steps,
+        "reduce": adds,
+        "latency": hops,
+        "boundary": [one - count * compute for one, count in rest],
+    }
     took = max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)
     scale = 1.0 if plain_ms is None else plain_ms * 1e6 / took
     if not 0 < scale < 10:
-        raise ArgumentError(f"--plain: expected about the {took / 1e6:.3f} ms that the traced kernel took, or less, found {plain_ms}")
-    mask = "full" if all(order["mask"].get(name) in (None, False) for name in ("causal", "window", "blocks", "union")) else "masked"
-    price = {name: round(max(0.0, statistics.median(found)) * scale / 1000, DIGITS) if found else 0.0 for name, found in times.items()}
-    return Prices({"headDim": order["headDim"], "mask": mask, **price}, {name: order["cost"][short] for name, short in SHORT.items()}, scale,
-                  {name: len(found) for name, found in times.items()})
+        raise ArgumentError(
+            f"--plain: expected about the {took / 1e6:.3f} ms that the traced kernel took, or less,"
+            f" found {plain_ms}"
+        )
+    mask = (
+        "full"
+        if all(
+            order["mask"].get(name) in (None, False)
+            for name in ("causal", "window", "blocks", "union")
+        )
+        else "masked"
+    )
+    price = {
+        name: round(max(0.0, statistics.median(found)) * scale / 1000, DIGITS) if found else 0.0
+        for name, found in times.items()
+    }
+    return Prices(
+        {"headDim": order["headDim"], "mask": mask, **price},
+        {name: order["cost"][short] for name, short in SHORT.items()},
+        scale,
+        {name: len(found) for name, found in times.items()},
+    )
 
 
 def _of_consumer(lane: Lane, visits: Sequence[int]) -> tuple[list[float], list[tuple[float, int]]]:
@@ -92,7 +128,11 @@ def _of_reducers(lanes: Sequence[Lane], tasks: Tasks) -> tuple[list[float], list
         visits, ready = dict(tasks.visits(lane.worker)), dict[int, float]()
         for span in lane.spans:
             task = visits.get(span.number)
-            if task is None or span.event not in ("turn", "given") and not (span.event == "slot_full" and lane.role == "reduce"):
+            if (
+                task is None
+                or span.event not in ("turn", "given")
+                and not (span.event == "slot_full" and lane.role == "reduce")
+            ):
                 continue
             place = task[:3], tasks.turns[task]
             if span.event == "given":
@@ -126,6 +166,12 @@ def whole(found: Sequence[Prices]) -> list[dict[str, Any]]:
     for head_dim in sorted({head_dim for head_dim, _ in keys}):
         for mask in ("full", "masked"):
             if (count := keys.count((head_dim, mask))) != 1:
-                raise ArgumentError(f"a file of costs: expected one trace of a {'full' if mask == 'full' else 'causal'} mask for head dim {head_dim}, found "
-                                    f"{count}; give a --from-trace for each")
-    return [one.price for one in sorted(found, key=lambda one: (one.price["headDim"], one.price["mask"]))]
+                raise ArgumentError(
+                    "a file of costs: expected one trace of a"
+                    f" {'full' if mask == 'full' else 'causal'} mask for head dim {head_dim}, found"
+                    f" {count}; give a --from-trace for each"
+                )
+    return [
+        one.price
+        for one in sorted(found, key=lambda one: (one.price["headDim"], one.price["mask"]))
+    ]

@@ -9,7 +9,9 @@ from typing import Any
 BASELINE = "fa3_det"
 
 
-def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means: dict[str, dict[str, float]]) -> None:
+def print_table(
+    results: list[dict[str, Any]], baselines: dict[str, Any], means: dict[str, dict[str, float]]
+) -> None:
     """TFLOP/s and, in parentheses, the ratio to FlashAttention-3 deterministic as measured on
     another day's machine."""
     variants = list(dict.fromkeys(result["variant"] for result in results))
@@ -18,19 +20,53 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
     for problem in dict.fromkeys(problem_of(result) for result in results):
         row = known.get(problem)
         here = {result["variant"]: result for result in results if problem_of(result) == problem}
-        table.append([f"{problem[0]} {problem[1]} {problem[2]}", str(row[BASELINE]) if row else "-",
-                      *(cell(here.get(variant), row) for variant in variants)])
-    table.append(["geometric mean of ratios", "1", *(f"{means[variant][BASELINE]:.3f} of {means[variant]['problems']}"
-                                                     if variant in means else "-" for variant in variants)])
-    table.append(["the same to cuDNN in this process", "-", *(
-        f"{means[variant]['cudnn_here']:.3f}" if "cudnn_here" in means.get(variant, {}) else "-" for variant in variants)])
+        table.append(
+            [
+                f"{problem[0]} {problem[1]} {problem[2]}",
+                str(row[BASELINE]) if row else "-",
+                *(cell(here.get(variant), row) for variant in variants),
+            ]
+        )
+    table.append(
+        [
+            "geometric mean of ratios",
+            "1",
+            *(
+                (
+                    f"{means[variant][BASELINE]:.3f} of {means[variant]['problems']}"
+                    if variant in means
+                    else "-"
+                )
+                for variant in variants
+            ),
+        ]
+    )
+    table.append(
+        [
+            "the same to cuDNN in this process",
+            "-",
+            *(
+                (
+                    f"{means[variant]['cudnn_here']:.3f}"
+                    if "cudnn_here" in means.get(variant, {})
+                    else "-"
+                )
+                for variant in variants
+            ),
+        ]
+    )
     print_aligned(table)
     print("\nmicroseconds of each entry")
     for result in results:
         if result["entries_ms"]:
-            entries = ", ".join(f"{role} {1e3 * ms:.0f}" for role, ms in result["entries_ms"].items())
-            print(f"  {' '.join(map(str, problem_of(result)))} {result['variant']}: {entries}; "
-                  f"whole {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to {1e3 * result['ms_p90']:.0f})")
+            entries = ", ".join(
+                f"{role} {1e3 * ms:.0f}" for role, ms in result["entries_ms"].items()
+            )
+            print(
+                f"  {' '.join(map(str, problem_of(result)))} {result['variant']}: {entries}; whole"
+                f" {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to"
+                f" {1e3 * result['ms_p90']:.0f})"
+            )
 
 
 def print_calls(results: list[dict[str, Any]], what: str = "both ways") -> None:
@@ -38,14 +74,20 @@ def print_calls(results: list[dict[str, Any]], what: str = "both ways") -> None:
     shapes."""
     names = list(dict.fromkeys(result["variant"] for result in results if "ms" in result))
     found = {(result["shape"], result["variant"]): result for result in results}
-    for title, key, digits in ((f"milliseconds of {what}", "ms", 3), ("TFLOP/s", "tflops", 0), ("MiB beside the inputs, at most", "mib", 0),
-                               ("microseconds on the host", "host_us", 0)):
+    for title, key, digits in (
+        (f"milliseconds of {what}", "ms", 3),
+        ("TFLOP/s", "tflops", 0),
+        ("MiB beside the inputs, at most", "mib", 0),
+        ("microseconds on the host", "host_us", 0),
+    ):
         if not any(key in result for result in results):
             continue
         table = [[title, *names]]
         for shape in dict.fromkeys(result["shape"] for result in results):
             rows = [found.get((shape, name), {}) for name in names]
-            table.append([shape, *(f"{row[key]:.{digits}f}" if key in row else "-" for row in rows)])
+            table.append(
+                [shape, *(f"{row[key]:.{digits}f}" if key in row else "-" for row in rows)]
+            )
         print_aligned(table)
         print()
     for result in results:
@@ -57,7 +99,12 @@ def print_aligned(table: list[list[str]]) -> None:
     """The first column at the left, others at the right."""
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     for line in table:
-        print("  ".join(text.ljust(width) if i == 0 else text.rjust(width) for i, (text, width) in enumerate(zip(line, widths))))
+        print(
+            "  ".join(
+                text.ljust(width) if i == 0 else text.rjust(width)
+                for i, (text, width) in enumerate(zip(line, widths))
+            )
+        )
 
 
 def compared(results: list[dict[str, Any]], difference: str) -> dict[str, Any]:
@@ -66,7 +113,11 @@ def compared(results: list[dict[str, Any]], difference: str) -> dict[str, Any]:
     differ."""
     ms = {result["variant"]: result["ms"] for result in results}
     return {name: results[0][name] for name in ("head_dim", "mask", "rows")} | {
-        "ms": ms["old"], "new": ms["old"] / ms["new"], "again": ms["old"] / ms["old again"], "difference": difference}
+        "ms": ms["old"],
+        "new": ms["old"] / ms["new"],
+        "again": ms["old"] / ms["old again"],
+        "difference": difference,
+    }
 
 
 def print_comparison(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -75,11 +126,22 @@ def print_comparison(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     for row in rows:
         problem = " ".join(map(str, problem_of(row)))
         differs = f"  bits differ: {row['difference']}" if row["difference"] else ""
-        print(f"{problem:20}  {1e3 * row['ms']:8.1f}  {row['new']:10.4f}  {row['again']:10.4f}{differs}")
-    means = {name: {"mean": math.exp(statistics.fmean(math.log(row[name]) for row in rows)),
-                    "least": min(row[name] for row in rows)} for name in ("new", "again")}
+        print(
+            f"{problem:20}  {1e3 * row['ms']:8.1f}  {row['new']:10.4f} "
+            f" {row['again']:10.4f}{differs}"
+        )
+    means = {
+        name: {
+            "mean": math.exp(statistics.fmean(math.log(row[name]) for row in rows)),
+            "least": min(row[name] for row in rows),
+        }
+        for name in ("new", "again")
+    }
     for word in ("mean", "least"):
-        print(f"{'geometric mean' if word == 'mean' else word:30}  {means['new'][word]:10.4f}  {means['again'][word]:10.4f}")
+        print(
+            f"{'geometric mean' if word == 'mean' else word:30}  {means['new'][word]:10.4f} "
+            f" {means['again'][word]:10.4f}"
+        )
     return means
 
 

@@ -24,9 +24,14 @@ from .testing import OUTPUTS, Case
 from .timing import Variant, measure_entries, measure_whole, summary
 
 # What is tried, all with all: the compiler refuses what does not fit, or would wait for ever.
-CHOICES = {"q-tile": (64, 128), "structure": ("alternating", "overlapping"),
-           "slots": tuple(f"q:{step},do:{step},ds:{ds},dq:{dq},k:{item},v:{item}"
-                          for step, ds, dq, item in itertools.product((2, 3, 4, 5, 6), (2, 3, 4), (1, 2, 3), (1, 2)))}
+CHOICES = {
+    "q-tile": (64, 128),
+    "structure": ("alternating", "overlapping"),
+    "slots": tuple(
+        f"q:{step},do:{step},ds:{ds},dq:{dq},k:{item},v:{item}"
+        for step, ds, dq, item in itertools.product((2, 3, 4, 5, 6), (2, 3, 4), (1, 2, 3), (1, 2))
+    ),
+}
 BEST_KIND = {"full": "shift", "causal": "symmetric-shift"}
 SEARCHED_ROWS = 4096
 LENGTHS = (512, 1024, 2048)  # costs are fitted to these
@@ -46,12 +51,26 @@ class Machine:
         self.workers = torch.cuda.get_device_properties(0).multi_processor_count
 
     def compile(self, case: Case, kind: str, options: str) -> Kernel:
-        source = program([{"head_dim": case.head_dim, "mask": case.mask.name, "rows": "?", "batch": "?", "heads": "?", "kv_rows": "?"}])
+        source = program(
+            [
+                {
+                    "head_dim": case.head_dim,
+                    "mask": case.mask.name,
+                    "rows": "?",
+                    "batch": "?",
+                    "heads": "?",
+                    "kv_rows": "?",
+                }
+            ]
+        )
         return Kernel.compile(source, f"kind={kind} workers={self.workers} {options}")
 
 
 def candidates(generator: random.Random) -> list[str]:
-    found = [" ".join(f"{name}={value}" for name, value in zip(CHOICES, values)) for values in itertools.product(*CHOICES.values())]
+    found = [
+        " ".join(f"{name}={value}" for name, value in zip(CHOICES, values))
+        for values in itertools.product(*CHOICES.values())
+    ]
     generator.shuffle(found)
     return found
 
@@ -68,7 +87,9 @@ class Contest:
 
     def variant(self, options: str) -> Variant:
         """Assembled and ready to run. Raises CompileError."""
-        launch = self.machine.compile(self.case, self.kind, options).bind(**self.tensors, scale=self.case.scale)
+        launch = self.machine.compile(self.case, self.kind, options).bind(
+            **self.tensors, scale=self.case.scale
+        )
         return Variant(options, launch.run, launch=launch)
 
     def bits(self, variant: Variant) -> list[torch.Tensor]:
@@ -81,8 +102,14 @@ class Contest:
         """The same order of equal tiles has the same bits; with other tiles they differ by
         rounding."""
         close = partial(torch.allclose, rtol=2**-6, atol=2**-6)
-        return all(torch.equal(a, b) or ("q-tile=64" not in variant.name and close(a.view(torch.bfloat16), b.view(torch.bfloat16)))
-                   for a, b in zip(self.bits(variant), self.reference))
+        return all(
+            torch.equal(a, b)
+            or (
+                "q-tile=64" not in variant.name
+                and close(a.view(torch.bfloat16), b.view(torch.bfloat16))
+            )
+            for a, b in zip(self.bits(variant), self.reference)
+        )
 
     def times(self, variants: Iterable[Variant], rounds: int) -> dict[str, float]:
         """Medians by options; the control's is called so."""
@@ -99,7 +126,15 @@ def search(machine: Machine, head_dim: int, mask: str, seconds: float) -> dict[s
     left out, and counted."""
     deadline = time.monotonic() + seconds
     heads = HIDDEN // head_dim
-    case = Case(head_dim, Mask.named(mask), SEARCHED_ROWS, SEARCHED_ROWS, TOKENS // SEARCHED_ROWS, heads, heads)
+    case = Case(
+        head_dim,
+        Mask.named(mask),
+        SEARCHED_ROWS,
+        SEARCHED_ROWS,
+        TOKENS // SEARCHED_ROWS,
+        heads,
+        heads,
+    )
     contest, options = Contest(machine, case, BEST_KIND[mask]), candidates(machine.generator)
     found: list[Variant] = []
     refused = late = 0
@@ -120,7 +155,10 @@ def search(machine: Machine, head_dim: int, mask: str, seconds: float) -> dict[s
             found += [variant] if variant else []
     finally:
         pool.shutdown(cancel_futures=True)
-    found = sorted((variant for variant in found if contest.is_right(variant)), key=lambda variant: variant.name)
+    found = sorted(
+        (variant for variant in found if contest.is_right(variant)),
+        key=lambda variant: variant.name,
+    )
     screened = contest.times(found, SCREENING)
     best = sorted(found, key=lambda variant: screened[variant.name])[:FINALISTS]
     times = contest.times(best, machine.rounds)
@@ -128,23 +166,40 @@ def search(machine: Machine, head_dim: int, mask: str, seconds: float) -> dict[s
     chosen = min((variant.name for variant in best), key=times.__getitem__, default="")
     if chosen and times[chosen] > times[""] * (1 - max(LEAST_GAIN, 2 * noise)):
         chosen = ""
-    return {"head_dim": head_dim, "mask": mask, "rows": SEARCHED_ROWS, "variant": contest.kind, "options": chosen, "ms": times,
-            "screened_ms": screened, "refused": refused, "left_out": late}
+    return {
+        "head_dim": head_dim,
+        "mask": mask,
+        "rows": SEARCHED_ROWS,
+        "variant": contest.kind,
+        "options": chosen,
+        "ms": times,
+        "screened_ms": screened,
+        "refused": refused,
+        "left_out": late,
+    }
 
 
-def measure_orders(machine: Machine, head_dim: int, mask: str, options: str, lengths: Sequence[int]) -> list[Row]:
+def measure_orders(
+    machine: Machine, head_dim: int, mask: str, options: str, lengths: Sequence[int]
+) -> list[Row]:
     """Rows as those of the benchmark, of every kind; the first kind a second time, as control."""
     kernels: dict[str, Kernel] = {}
     rows = []
     for case in problems(list(lengths), [head_dim], [mask]):
         if not kernels:
             with ThreadPoolExecutor() as pool:
-                made = pool.map(lambda kind: machine.compile(case, kind, options), (*KINDS, KINDS[0]))
+                made = pool.map(
+                    lambda kind: machine.compile(case, kind, options), (*KINDS, KINDS[0])
+                )
                 kernels = dict(zip((*KINDS, f"{KINDS[0]} again"), made))
         tensors = {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
         with ThreadPoolExecutor() as pool:
-            launches = list(pool.map(lambda kernel: kernel.bind(**tensors, scale=case.scale), kernels.values()))
-        variants = [Variant(name, launch.run, launch=launch) for name, launch in zip(kernels, launches)]
+            launches = list(
+                pool.map(lambda kernel: kernel.bind(**tensors, scale=case.scale), kernels.values())
+            )
+        variants = [
+            Variant(name, launch.run, launch=launch) for name, launch in zip(kernels, launches)
+        ]
         measure_whole(variants, SCREENING, None, machine.generator)
         measure_entries(variants, machine.rounds, None, machine.generator)
         rows += [summary(case, variant) for variant in variants]
@@ -154,7 +209,11 @@ def measure_orders(machine: Machine, head_dim: int, mask: str, options: str, len
 
 def steps(head_dims: Sequence[int], is_searched: bool) -> int:
     """How often `tick` is called."""
-    return len(head_dims) * len(BEST_KIND) * (len(LENGTHS) + is_searched * len(candidates(random.Random())))
+    return (
+        len(head_dims)
+        * len(BEST_KIND)
+        * (len(LENGTHS) + is_searched * len(candidates(random.Random())))
+    )
 
 
 def measurements(machine: Machine, head_dims: Sequence[int], seconds: float) -> dict[str, Any]:
@@ -171,5 +230,12 @@ def measurements(machine: Machine, head_dims: Sequence[int], seconds: float) -> 
         options = searched[-1]["options"] if searched else ""
         results += measure_orders(machine, head_dim, mask, options, LENGTHS)
         torch.cuda.empty_cache()
-    return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "workers": machine.workers, "rounds": machine.rounds,
-            "options": {f"{one['head_dim']} {one['mask']}": one["options"] for one in searched}, "search": searched, "results": results}
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "workers": machine.workers,
+        "rounds": machine.rounds,
+        "options": {f"{one['head_dim']} {one['mask']}": one["options"] for one in searched},
+        "search": searched,
+        "results": results,
+    }

@@ -30,19 +30,33 @@ class Picture:
     """Elements are drawn in the order in which they are added; styles are classes, `style` and
     `dark` say more of them."""
 
-    def __init__(self, width: int, height: int, title: str, style: str = "", dark: str = "") -> None:
+    def __init__(
+        self, width: int, height: int, title: str, style: str = "", dark: str = ""
+    ) -> None:
         self.lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">',
-            f"<title>{escape(title)}</title>", "<style>", *(STYLE + style).strip().splitlines(),
-            "@media (prefers-color-scheme: dark) {", *(DARK + dark).strip().splitlines(), "}", "</style>",
-            '<rect class="page" width="100%" height="100%"/>']
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+                f' viewBox="0 0 {width} {height}" role="img">'
+            ),
+            f"<title>{escape(title)}</title>",
+            "<style>",
+            *(STYLE + style).strip().splitlines(),
+            "@media (prefers-color-scheme: dark) {",
+            *(DARK + dark).strip().splitlines(),
+            "}",
+            "</style>",
+            '<rect class="page" width="100%" height="100%"/>',
+        ]
 
     def text(self, x: float, y: float, text: str, style: str = "") -> None:
         name = f' class="{style}"' if style else ""
         self.lines.append(f'<text x="{number(x)}" y="{number(y)}"{name}>{escape(text)}</text>')
 
     def rect(self, x: float, y: float, width: float, height: float, style: str) -> None:
-        self.lines.append(f'<rect class="{style}" x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"/>')
+        self.lines.append(
+            f'<rect class="{style}" x="{number(x)}" y="{number(y)}" width="{number(width)}"'
+            f' height="{number(height)}"/>'
+        )
 
     def path(self, points: list[tuple[float, float]], style: str) -> None:
         places = " ".join(f"{number(x)},{number(y)}" for x, y in points)
@@ -51,7 +65,13 @@ class Picture:
     def dot(self, x: float, y: float, style: str) -> None:
         self.lines.append(f'<circle class="{style}" cx="{number(x)}" cy="{number(y)}" r="3"/>')
 
-    def grid(self, middle: tuple[float, float], size: tuple[float, float], shades: Sequence[Sequence[int | None]], style: str) -> None:
+    def grid(
+        self,
+        middle: tuple[float, float],
+        size: tuple[float, float],
+        shades: Sequence[Sequence[int | None]],
+        style: str,
+    ) -> None:
         """Cells of a grid, each of a shade or of none: one path for each shade, `style` and its
         number. A run of equal cells is one stroke, a cell high; `middle` is where the first row's
         begins."""
@@ -66,8 +86,14 @@ class Picture:
                     paths.setdefault(shade, []).append(f"m{column - x} {row - y}h{length}")
                     places[shade] = column + length, row
                 column += length
-        self.lines.append(f'<g fill="none" transform="translate({number(middle[0])} {number(middle[1])}) scale({size[0]:g} {size[1]:g})">')
-        self.lines += [f'<path class="{style}{shade}" d="{"".join(runs)}"/>' for shade, runs in sorted(paths.items())]
+        self.lines.append(
+            f'<g fill="none" transform="translate({number(middle[0])} {number(middle[1])})'
+            f' scale({size[0]:g} {size[1]:g})">'
+        )
+        self.lines += [
+            f'<path class="{style}{shade}" d="{"".join(runs)}"/>'
+            for shade, runs in sorted(paths.items())
+        ]
         self.lines.append("</g>")
 
     def finish(self) -> str:

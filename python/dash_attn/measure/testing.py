@@ -41,8 +41,10 @@ class Case:
         element = "" if self.element == "bf16" else f"-{self.element}"
         element += (f"-cap{self.softcap:g}" if self.softcap else "") + "-sink" * self.has_sink
         apart = f"-{self.head_dim_v}" if self.columns_v != self.head_dim else ""
-        return (f"d{self.head_dim}{apart}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
-                f"-g{self.heads // self.kv_heads}-{self.memory}{element}")
+        return (
+            f"d{self.head_dim}{apart}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
+            f"-g{self.heads // self.kv_heads}-{self.memory}{element}"
+        )
 
     @property
     def columns_v(self) -> int:
@@ -62,7 +64,12 @@ class Case:
 
     def options(self, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
         """Those of `reference.forward` and `reference.backward`."""
-        return {"scale": self.scale, "mask": self.mask, "softcap": self.softcap, "sink": tensors.get("sink")}
+        return {
+            "scale": self.scale,
+            "mask": self.mask,
+            "softcap": self.softcap,
+            "sink": tensors.get("sink"),
+        }
 
     def with_seed(self, seed: int) -> Case:
         return replace(self, seed=seed)
@@ -74,15 +81,36 @@ class Case:
 def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch.Tensor]:
     """Uninitialised tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what
     is packed."""
-    shapes = {name: (case.kv_heads, case.kv_rows) if name in ("k", "v", "dk", "dv") else (case.heads, case.q_rows)
-              for name in names}
+    shapes = {
+        name: (
+            (case.kv_heads, case.kv_rows)
+            if name in ("k", "v", "dk", "dv")
+            else (case.heads, case.q_rows)
+        )
+        for name in names
+    }
     options: dict[str, Any] = {"dtype": case.dtype, "device": device}
-    b, columns = case.batch, {name: case.columns_v if name in ("v", "do", "o", "dv") else case.head_dim for name in names}
+    b, columns = (
+        case.batch,
+        {
+            name: case.columns_v if name in ("v", "do", "o", "dv") else case.head_dim
+            for name in names
+        },
+    )
     if case.memory == "bshd":
-        return {name: torch.empty(b, s, h, columns[name], **options).transpose(1, 2) for name, (h, s) in shapes.items()}
+        return {
+            name: torch.empty(b, s, h, columns[name], **options).transpose(1, 2)
+            for name, (h, s) in shapes.items()
+        }
     if case.memory == "padded":  # rows longer than they need to be, and some in front
-        return {name: torch.empty(b, h, s + 3, columns[name] + 8, **options)[:, :, 3:, :columns[name]] for name, (h, s) in shapes.items()}
-    if case.memory == "packed" and len({s for _, s in shapes.values()}) == len(set(columns.values())) == 1:
+        return {
+            name: torch.empty(b, h, s + 3, columns[name] + 8, **options)[:, :, 3:, : columns[name]]
+            for name, (h, s) in shapes.items()
+        }
+    if (
+        case.memory == "packed"
+        and len({s for _, s in shapes.values()}) == len(set(columns.values())) == 1
+    ):
         rows, heads = case.q_rows, [h for h, _ in shapes.values()]
         whole = torch.empty(b, rows, sum(heads), case.head_dim, **options)
         return {name: part.transpose(1, 2) for name, part in zip(names, whole.split(heads, dim=2))}
@@ -96,8 +124,12 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
     have the LSE +inf of FlashAttention if the seed is even, and -inf if it is odd.
     """
     generator = torch.Generator(device=device).manual_seed(case.seed)
-    tensors = {**allocate(case, ("q", "k", "v"), device), **allocate(case, ("do",), device),
-               **allocate(case, ("o",), device), **allocate(case, OUTPUTS, device)}
+    tensors = {
+        **allocate(case, ("q", "k", "v"), device),
+        **allocate(case, ("do",), device),
+        **allocate(case, ("o",), device),
+        **allocate(case, OUTPUTS, device),
+    }
     for name in ("q", "k", "v", "do"):
         tensors[name].normal_(generator=generator)
     if case.softcap:  # so large that the cap is felt: a third of the scores are above half of it
@@ -108,7 +140,9 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
     o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], **case.options(tensors))
     tensors["o"].copy_(o)
     lse = lse.float()
-    tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed).contiguous()
+    tensors["lse"] = torch.where(
+        torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed
+    ).contiguous()
     poison(tensors)
     return tensors
 
@@ -119,7 +153,9 @@ def poison(tensors: dict[str, torch.Tensor]) -> None:
         tensors[name].fill_(float("nan"))
 
 
-def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0) -> None:
+def poison_workspace(
+    kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0
+) -> None:
     """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in
     any state."""
     workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case))
@@ -135,7 +171,9 @@ def wrong_words(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
     """Empty if the workspace is as a launch leaves it, zeros where they have to be and counters of
     turns at their end; else which word is not. Waits for the stream."""
     workspace, program = kernel.workspace(device, stream), kernel.manifest["program"]
-    apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(program.get("apart"), ())
+    apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(
+        program.get("apart"), ()
+    )
     # The entry that rounds waits for all tiles; where none waits, tiles without a chain keep a
     # zero.
     ends = [-1] if any(entry.get("overlaps") for entry in kernel.manifest["entries"]) else [-1, 0]
@@ -143,30 +181,53 @@ def wrong_words(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
         kernel.driver.synchronize(stream)
         for region in kernel.manifest["workspace"]:
             name = region["name"]
-            is_chain = name in ("turns", "dk_turns", "dv_turns") and name not in apart and program["deterministic"]
+            is_chain = (
+                name in ("turns", "dk_turns", "dv_turns")
+                and name not in apart
+                and program["deterministic"]
+            )
             if region["after"] == "zero" or is_chain:
-                words = torch.frombuffer(bytearray(kernel.driver.read(*workspace.region(name))), dtype=torch.int32)
-                wrong = (~torch.isin(words, torch.tensor(ends if is_chain else [0], dtype=torch.int32))).nonzero()
+                words = torch.frombuffer(
+                    bytearray(kernel.driver.read(*workspace.region(name))), dtype=torch.int32
+                )
+                wrong = (
+                    ~torch.isin(words, torch.tensor(ends if is_chain else [0], dtype=torch.int32))
+                ).nonzero()
                 if len(wrong):
-                    return f"{name}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
+                    return (
+                        f"{name}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of"
+                        f" {len(words)} words)"
+                    )
     return ""
 
 
 def sizes_of(case: Case) -> dict[str, int]:
-    return {"batch": case.batch, "heads": case.heads, "kv_heads": case.kv_heads, "q_rows": case.q_rows,
-            "kv_rows": case.kv_rows}
+    return {
+        "batch": case.batch,
+        "heads": case.heads,
+        "kv_heads": case.kv_heads,
+        "q_rows": case.q_rows,
+        "kv_rows": case.kv_rows,
+    }
 
 
-def run(kernel: Kernel, case: Case, tensors: dict[str, torch.Tensor], **options: Any) -> dict[str, torch.Tensor]:
+def run(
+    kernel: Kernel, case: Case, tensors: dict[str, torch.Tensor], **options: Any
+) -> dict[str, torch.Tensor]:
     """Launches; the gradients as contiguous copies, in the stream's order."""
     kernel.backward(**tensors, scale=case.scale, **options)
-    return {name: tensors[name].clone(memory_format=torch.contiguous_format) for name in case.outputs}
+    return {
+        name: tensors[name].clone(memory_format=torch.contiguous_format) for name in case.outputs
+    }
 
 
 def first_difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
     """Empty if both have the same bits; else where they differ first, in C order."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
-        return f"{name}: expected {expected.dtype} {tuple(expected.shape)}, found {found.dtype} {tuple(found.shape)}"
+        return (
+            f"{name}: expected {expected.dtype} {tuple(expected.shape)}, found {found.dtype}"
+            f" {tuple(found.shape)}"
+        )
     type_ = BITS[found.element_size()]
     differs = found.contiguous().view(type_) != expected.contiguous().view(type_)
     count = int(differs.sum())
@@ -177,30 +238,47 @@ def first_difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> 
         flat, position = divmod(flat, size)
         index.append(position)
     at = tuple(reversed(index))
-    return (f"{name}{list(at)}: expected {float(expected[at])!r}, found {float(found[at])!r} "
-            f"({count} of {found.numel()} elements differ)")
+    return (
+        f"{name}{list(at)}: expected {float(expected[at])!r}, found {float(found[at])!r} "
+        f"({count} of {found.numel()} elements differ)"
+    )
 
 
 def differences(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> str:
-    return "; ".join(filter(None, (first_difference(found[name], expected[name], name) for name in expected)))
+    return "; ".join(
+        filter(None, (first_difference(found[name], expected[name], name) for name in expected))
+    )
 
 
-def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]) -> dict[str, float]:
+def errors(
+    found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]
+) -> dict[str, float]:
     """reference.relative_error of each gradient, beside `references`; NaN where one holds something
     that is not finite."""
-    return {name: reference.relative_error(found[name], exact[name], uncorrected[name])
-            if torch.isfinite(found[name]).all() else float("nan") for name in found}
+    return {
+        name: (
+            reference.relative_error(found[name], exact[name], uncorrected[name])
+            if torch.isfinite(found[name]).all()
+            else float("nan")
+        )
+        for name in found
+    }
 
 
-def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
+def references(
+    case: Case, tensors: dict[str, torch.Tensor]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """(gradients, gradients without the softmax correction) in float64."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    return tuple(reference.backward(*inputs, **case.options(tensors), corrected=corrected) for corrected in (True, False))
+    return tuple(
+        reference.backward(*inputs, **case.options(tensors), corrected=corrected)
+        for corrected in (True, False)
+    )
 
 
 def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name.
-    """
+    """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by
+    name."""
     if not case.mask.is_band:
         raise RuntimeError("it knows no bitmaps and unions")
     if case.softcap or case.has_sink:
@@ -215,18 +293,29 @@ def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, to
     """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads,
     head_dim], grouped heads as well, and align masks at the bottom right
     (scaled_dot_product_attention, which does not, refuses such shapes)."""
-    q, k, v, do, o = (tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o"))
+    q, k, v, do, o = (
+        tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o")
+    )
     lse = tensors["lse"]
     lse = torch.where(torch.isfinite(lse), lse, float("inf")).contiguous()
     rest, options = flash_arguments(case)
     made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, **options)
-    gradients = torch.ops.aten._flash_attention_backward(do, q, k, v, o, lse, *rest, made[2], made[3], **options)
-    return {name: gradient.transpose(1, 2).contiguous() for name, gradient in zip(OUTPUTS, gradients)}
+    gradients = torch.ops.aten._flash_attention_backward(
+        do, q, k, v, o, lse, *rest, made[2], made[3], **options
+    )
+    return {
+        name: gradient.transpose(1, 2).contiguous() for name, gradient in zip(OUTPUTS, gradients)
+    }
 
 
 def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors,
     results), and no others: the yardstick where PyTorch's kernel cannot run."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    gradients = reference.backward(*inputs, **case.options(tensors), rounded=lambda x: x.to(case.dtype).double())
-    return {name: gradient.to(torch.float32 if name == "dsink" else case.dtype) for name, gradient in gradients.items()}
+    gradients = reference.backward(
+        *inputs, **case.options(tensors), rounded=lambda x: x.to(case.dtype).double()
+    )
+    return {
+        name: gradient.to(torch.float32 if name == "dsink" else case.dtype)
+        for name, gradient in gradients.items()
+    }

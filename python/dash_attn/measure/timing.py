@@ -30,14 +30,22 @@ class Variant:
     launch: Any = None  # one of ours
 
 
-def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+def measure(
+    variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random
+) -> None:
     """One time a round for each variant; then, in rounds of their own, one for each entry of
     ours."""
     measure_whole(variants, rounds, flush, generator)
     measure_entries(variants, max(5, rounds // 3), flush, generator)
 
 
-def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random, warm_up: int = 3) -> None:
+def measure_whole(
+    variants: list[Variant],
+    rounds: int,
+    flush: torch.Tensor | None,
+    generator: random.Random,
+    warm_up: int = 3,
+) -> None:
     """One time a round for each variant."""
     for variant in variants:
         for _ in range(warm_up):
@@ -48,7 +56,9 @@ def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | No
             variant.milliseconds.append(timed([variant.run], flush)[0])
 
 
-def measure_entries(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+def measure_entries(
+    variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random
+) -> None:
     """One time a round for each entry of ours."""
     ours = [variant for variant in variants if variant.launch is not None]
     for variant in ours:
@@ -57,7 +67,9 @@ def measure_entries(variants: list[Variant], rounds: int, flush: torch.Tensor | 
         for variant in generator.sample(ours, len(ours)):
             # One after the other, and all of them: each needs what those before it leave.
             steps = variant.launch.plan.steps
-            times = timed([partial(variant.launch.run_step, index) for index in range(len(steps))], flush)
+            times = timed(
+                [partial(variant.launch.run_step, index) for index in range(len(steps))], flush
+            )
             for role, milliseconds in zip(steps, times):
                 variant.entries.setdefault(role, []).append(milliseconds)
 
@@ -81,13 +93,27 @@ def summary(case: Case, variant: Variant, passes: float = 1) -> dict[str, Any]:
     times = sorted(variant.milliseconds)
     low, high = (times[min(len(times) - 1, int(len(times) * part))] for part in (0.1, 0.9))
     median = statistics.median(times)
-    return {"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "kv_rows": case.kv_rows, "batch": case.batch,
-            "heads": case.heads, "kv_heads": case.kv_heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
-            "tflops": passes * operations(case) / median / 1e9,
-            "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()}}
+    return {
+        "head_dim": case.head_dim,
+        "mask": case.mask.name,
+        "rows": case.q_rows,
+        "kv_rows": case.kv_rows,
+        "batch": case.batch,
+        "heads": case.heads,
+        "kv_heads": case.kv_heads,
+        "variant": variant.name,
+        "rounds": len(times),
+        "ms": median,
+        "ms_p10": low,
+        "ms_p90": high,
+        "tflops": passes * operations(case) / median / 1e9,
+        "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()},
+    }
 
 
 def operations(case: Case) -> float:
     pairs = case.q_rows * case.kv_rows
-    seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(case.q_rows, case.kv_rows, case.mask)
+    seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(
+        case.q_rows, case.kv_rows, case.mask
+    )
     return 10.0 * case.batch * case.heads * seen * case.head_dim

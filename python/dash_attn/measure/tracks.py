@@ -16,14 +16,25 @@ from .svg import Picture, number
 
 # Colours by what a slice is; blue and green ones are work. Those of the prediction are `compute`
 # and `reduce`.
-KINDS = {"compute": ("#77aadd", "computes"), "products": ("#77aadd", "waits for products, or issues them"), "tensor core": ("#99ddff", "waits for the tensor core"),
-         "element-wise": ("#aabbcc", "element-wise"), "reduce": ("#bbcc33", "adds"), "adds": ("#bbcc33", "adds"), "turns": ("#ee8866", "waits for a turn"),
-         "slots": ("#eedd88", "waits for a slot"), "copies": ("#ffaabb", "waits for copies")}
+KINDS = {
+    "compute": ("#77aadd", "computes"),
+    "products": ("#77aadd", "waits for products, or issues them"),
+    "tensor core": ("#99ddff", "waits for the tensor core"),
+    "element-wise": ("#aabbcc", "element-wise"),
+    "reduce": ("#bbcc33", "adds"),
+    "adds": ("#bbcc33", "adds"),
+    "turns": ("#ee8866", "waits for a turn"),
+    "slots": ("#eedd88", "waits for a slot"),
+    "copies": ("#ffaabb", "waits for copies"),
+}
 NAMES = {kind: "k" + re.sub("[^a-z]", "", kind) for kind in KINDS}
-STYLE = "".join(f".{NAMES[kind]} {{ fill: {colour} }}\n" for kind, (colour, _) in KINDS.items()) + """
+STYLE = (
+    "".join(f".{NAMES[kind]} {{ fill: {colour} }}\n" for kind, (colour, _) in KINDS.items())
+    + """
 text.tile { font-size: 10px; text-anchor: middle; fill: #1f2328 }
 .item { fill: none; stroke: #cf222e; stroke-width: 2 }
 """
+)
 DARK = "text.tile { fill: #1f2328 }\n.item { stroke: #ff7b72 }\n"
 LEFT, TOP, WIDTH, RIGHT, ROW, BAR, GAP, LEGEND = 176, 72, 800, 20, 20, 15, 8, 20
 LETTER = 6  # pixels of a label's letter
@@ -53,19 +64,36 @@ def load(path: Path) -> list[dict[str, Any]]:
     found = read(path)
     events = found.get("traceEvents") if isinstance(found, Mapping) else None
     if not isinstance(events, list) or not all(map(_is_event, events)):
-        raise ArgumentError(f"{path}: expected a trace that --out has written, found something else")
-    is_alone = any(re.match(r"w\d+ ", event["args"]["name"]) for event in events if event["name"] == "thread_name")
+        raise ArgumentError(
+            f"{path}: expected a trace that --out has written, found something else"
+        )
+    is_alone = any(
+        re.match(r"w\d+ ", event["args"]["name"])
+        for event in events
+        if event["name"] == "thread_name"
+    )
     return track_for_track([("measured", events)]) if is_alone else events
 
 
 def _is_event(event: Any) -> bool:
-    if not isinstance(event, Mapping) or not all(isinstance(event.get(name), kind) for name, kind in (("ph", str), ("name", str), ("pid", int))):
+    if not isinstance(event, Mapping) or not all(
+        isinstance(event.get(name), kind)
+        for name, kind in (("ph", str), ("name", str), ("pid", int))
+    ):
         return False
     if event["ph"] == "M":
         args = event.get("args")
-        return isinstance(event.get("tid"), int) and isinstance(args, Mapping) and (not event["name"].endswith("_name") or isinstance(args.get("name"), str))
+        return (
+            isinstance(event.get("tid"), int)
+            and isinstance(args, Mapping)
+            and (not event["name"].endswith("_name") or isinstance(args.get("name"), str))
+        )
     numbers = [event.get(name) for name in (("ts", "dur") if event["ph"] == "X" else ("ts",))]
-    return isinstance(event.get("tid"), int) and isinstance(event.get("cat"), str) and all(isinstance(one, (int, float)) for one in numbers)
+    return (
+        isinstance(event.get("tid"), int)
+        and isinstance(event.get("cat"), str)
+        and all(isinstance(one, (int, float)) for one in numbers)
+    )
 
 
 def tracks_of(events: Sequence[Mapping[str, Any]]) -> list[Track]:
@@ -80,45 +108,71 @@ def tracks_of(events: Sequence[Mapping[str, Any]]) -> list[Track]:
     for event in events:
         track = found.get((event["pid"], event["tid"]))
         if track and event["ph"] == "X" and event["cat"] in KINDS:
-            track.slices.append((event["cat"], event["ts"], event["ts"] + event["dur"], _label(event["name"])))
+            track.slices.append(
+                (event["cat"], event["ts"], event["ts"] + event["dur"], _label(event["name"]))
+            )
         elif track and event["ph"] == "i" and event["cat"] == "item":
             track.items.append(event["ts"])
     return [*found.values()]
 
 
 def _label(name: str) -> str:
-    """What fits into a slice: a turn, or the tile that is computed or added, by KV tile and Q tile.
-    """
+    """What fits into a slice: a turn, or the tile that is computed or added, by KV tile and Q
+    tile."""
     found = re.match(r"wait for (turn \d+)", name) or re.search(r"\bs\d+ h\d+ (\d+,\d+)$", name)
     return found[1] if found else ""
 
 
-def drawn(events: Sequence[Mapping[str, Any]], title: str, between: tuple[float, float] | None = None, workers: int = 0, roles: Collection[str] = ()) -> str:
+def drawn(
+    events: Sequence[Mapping[str, Any]],
+    title: str,
+    between: tuple[float, float] | None = None,
+    workers: int = 0,
+    roles: Collection[str] = (),
+) -> str:
     """An SVG. between: microseconds; the whole trace without them. workers: so many, from worker 0
     on; 0: all. roles: only these. Raises ArgumentError where there is nothing to draw, or too much.
     """
     tracks = [track for track in tracks_of(events) if not workers or track.worker < workers]
     known = [*dict.fromkeys(track.role for track in tracks)]
     if unknown := [role for role in roles if role not in known]:
-        raise ArgumentError(f"--roles: expected some of {', '.join(known) or 'none'}, found '{unknown[0]}'")
+        raise ArgumentError(
+            f"--roles: expected some of {', '.join(known) or 'none'}, found '{unknown[0]}'"
+        )
     tracks = [track for track in tracks if not roles or track.role in roles]
-    last = max((time for track in tracks for time in (*(one[2] for one in track.slices), *track.items)), default=0.0)
+    last = max(
+        (time for track in tracks for time in (*(one[2] for one in track.slices), *track.items)),
+        default=0.0,
+    )
     begin, end = (0.0, last) if between is None else between
     if not 0 <= begin < end or not begin < last:
-        raise ArgumentError(f"--between: expected a beginning and a later end, in µs of a trace that takes {last:.1f}, found {begin:g} and {end:g}")
+        raise ArgumentError(
+            "--between: expected a beginning and a later end, in µs of a trace that takes"
+            f" {last:.1f}, found {begin:g} and {end:g}"
+        )
     end = min(end, last)
     shown = [replaced for track in tracks if (replaced := _cut(track, begin, end)) is not None]
     slices = sum(len(track.slices) for track in shown)
     if slices > MOST_SLICES or len(shown) > MOST_TRACKS:
-        raise ArgumentError(f"a picture of a trace: expected at most {MOST_SLICES} slices on {MOST_TRACKS} tracks, found {slices} on {len(shown)} from {begin:g} "
-                            f"to {end:g} µs; draw a shorter stretch (--between), fewer --workers or fewer --roles")
+        raise ArgumentError(
+            f"a picture of a trace: expected at most {MOST_SLICES} slices on {MOST_TRACKS} tracks,"
+            f" found {slices} on {len(shown)} from {begin:g} to {end:g} µs; draw a shorter stretch"
+            " (--between), fewer --workers or fewer --roles"
+        )
     if not slices:
-        raise ArgumentError(f"a picture of a trace: expected something between {begin:g} and {end:g} µs, found none; a trace of trace=items has no slices of its own")
+        raise ArgumentError(
+            f"a picture of a trace: expected something between {begin:g} and {end:g} µs, found"
+            " none; a trace of trace=items has no slices of its own"
+        )
     return _draw(shown, title, begin, end)
 
 
 def _cut(track: Track, begin: float, end: float) -> Track | None:
-    slices = [(kind, max(since, begin), min(until, end), label) for kind, since, until, label in track.slices if since < end and until > begin]
+    slices = [
+        (kind, max(since, begin), min(until, end), label)
+        for kind, since, until, label in track.slices
+        if since < end and until > begin
+    ]
     items = [at for at in track.items if begin <= at <= end]
     return Track(track.worker, track.name, slices, items) if slices or items else None
 
@@ -131,7 +185,12 @@ def _draw(tracks: Sequence[Track], title: str, begin: float, end: float) -> str:
         bottom += ROW
     picture = Picture(LEFT + WIDTH + RIGHT, int(bottom) + LEGEND + 34, title, STYLE, DARK)
     picture.text(LEFT, 24, title, "title")
-    picture.text(LEFT, 44, f"{number(begin)} to {number(end)} µs; in a slice: the turn, or KV tile and Q tile", "mute")
+    picture.text(
+        LEFT,
+        44,
+        f"{number(begin)} to {number(end)} µs; in a slice: the turn, or KV tile and Q tile",
+        "mute",
+    )
     scale = WIDTH / (end - begin)
     step = _step((end - begin) / TICKS)
     for tick in range(-int(-begin // step), int(end / step) + 1):
@@ -146,7 +205,9 @@ def _draw(tracks: Sequence[Track], title: str, begin: float, end: float) -> str:
             if label and width > LETTER * len(label):
                 picture.text(x + width / 2, y + BAR - 4, label, "tile")
         for at in track.items:
-            picture.path([(LEFT + (at - begin) * scale, y), (LEFT + (at - begin) * scale, y + BAR)], "item")
+            picture.path(
+                [(LEFT + (at - begin) * scale, y), (LEFT + (at - begin) * scale, y + BAR)], "item"
+            )
     _legend(picture, tracks, bottom + LEGEND)
     return picture.finish()
 

@@ -42,7 +42,11 @@ def _make_beside(path: Path) -> Path:
     while True:
         part = path.with_name(f"{path.name[:LONGEST]}.{secrets.token_hex(8)}.part")
         try:
-            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+            os.close(
+                os.open(
+                    part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666
+                )
+            )
         except FileExistsError:
             continue
         return part
@@ -68,7 +72,9 @@ def read_bytes(path: str | Path, most: int = 1 << 28) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise ValueError("expected a regular file, found a folder, a pipe or a device")
         if about.st_size > most:
-            raise ValueError(f"expected a file of at most {most} bytes, found one of {about.st_size}")
+            raise ValueError(
+                f"expected a file of at most {most} bytes, found one of {about.st_size}"
+            )
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:

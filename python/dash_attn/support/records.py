@@ -39,22 +39,43 @@ class Record:
         return name in self.fields
 
     def word(self, name: str, known: Collection[Word]) -> Word:
-        return self._get(name, f"one of {', '.join(map(repr, known))}", lambda value: any(type(value) is type(one) and value == one for one in known))
+        return self._get(
+            name,
+            f"one of {', '.join(map(repr, known))}",
+            lambda value: any(type(value) is type(one) and value == one for one in known),
+        )
 
     def number(self, name: str, least: int, most: int = MOST) -> int:
-        return self._get(name, f"a whole number from {least} to {most}", lambda value: type(value) is int and least <= value <= most)
+        return self._get(
+            name,
+            f"a whole number from {least} to {most}",
+            lambda value: type(value) is int and least <= value <= most,
+        )
 
     def time(self, name: str) -> float:
         return self._get(name, "a number above 0", _is_time)
 
     def times(self, name: str) -> dict[str, float]:
         """By options of the compiler, those of the default, "", among them."""
-        return self._get(name, 'numbers above 0 by lines of text, "" among them', lambda value: isinstance(value, Mapping) and "" in value and
-                         all(_is_line(key) and _is_time(one) for key, one in value.items()))
+        return self._get(
+            name,
+            'numbers above 0 by lines of text, "" among them',
+            lambda value: (
+                isinstance(value, Mapping)
+                and "" in value
+                and all(_is_line(key) and _is_time(one) for key, one in value.items())
+            ),
+        )
 
     def texts(self, name: str) -> dict[str, str]:
-        return self._get(name, "lines of text by names", lambda value: isinstance(value, Mapping) and
-                         all(_is_line(text) for pair in value.items() for text in pair))
+        return self._get(
+            name,
+            "lines of text by names",
+            lambda value: (
+                isinstance(value, Mapping)
+                and all(_is_line(text) for pair in value.items() for text in pair)
+            ),
+        )
 
     def flag(self, name: str) -> bool:
         return self._get(name, "true or false", lambda value: isinstance(value, bool))
@@ -67,18 +88,39 @@ class Record:
         return self._get(name, "a name", is_name)
 
     def match(self, name: str, pattern: str) -> str:
-        return self._get(name, f"text that matches {pattern}", lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None)
+        return self._get(
+            name,
+            f"text that matches {pattern}",
+            lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None,
+        )
 
-    def numbers(self, name: str, lengths: Collection[int], least: int, most: int = MOST) -> tuple[int, ...]:
-        return tuple(self._get(name, f"{' or '.join(map(str, lengths))} whole numbers from {least} to {most}", lambda value:
-                               isinstance(value, (list, tuple)) and len(value) in lengths and
-                               all(type(one) is int and least <= one <= most for one in value)))
+    def numbers(
+        self, name: str, lengths: Collection[int], least: int, most: int = MOST
+    ) -> tuple[int, ...]:
+        return tuple(
+            self._get(
+                name,
+                f"{' or '.join(map(str, lengths))} whole numbers from {least} to {most}",
+                lambda value: (
+                    isinstance(value, (list, tuple))
+                    and len(value) in lengths
+                    and all(type(one) is int and least <= one <= most for one in value)
+                ),
+            )
+        )
 
     def names(self, name: str) -> list[str]:
-        return self._get(name, "a list of names", lambda value: isinstance(value, list) and all(map(is_name, value)))
+        return self._get(
+            name,
+            "a list of names",
+            lambda value: isinstance(value, list) and all(map(is_name, value)),
+        )
 
     def object(self, name: str) -> Record:
-        return Record(self._get(name, "an object", lambda value: isinstance(value, Mapping)), self._place_of(name))
+        return Record(
+            self._get(name, "an object", lambda value: isinstance(value, Mapping)),
+            self._place_of(name),
+        )
 
     def objects(self, name: str) -> Iterator[Record]:
         found = self._get(name, "a list of objects", lambda value: isinstance(value, list))
@@ -90,7 +132,10 @@ class Record:
     def _get(self, name: str, expected: str, is_right: Any) -> Any:
         value = self.fields.get(name, NOTHING)
         if value is NOTHING or not is_right(value):
-            raise ValueError(f"{self._place_of(name)}: expected {expected}, found {'nothing' if value is NOTHING else _shown(value)}")
+            raise ValueError(
+                f"{self._place_of(name)}: expected {expected}, found"
+                f" {'nothing' if value is NOTHING else _shown(value)}"
+            )
         return value
 
 
@@ -145,20 +190,35 @@ def _lines(value: Any, indent: str, name: str) -> list[str]:
     if not isinstance(value, (dict, list)) or not value:
         return [whole]
     is_list = isinstance(value, list)
-    are_rows = len(indent) < 2 and all(isinstance(one, (dict, list)) for one in (value if is_list else value.values()))
+    are_rows = len(indent) < 2 and all(
+        isinstance(one, (dict, list)) for one in (value if is_list else value.values())
+    )
     if indent and not are_rows and len(whole) < COLUMNS:
         return [whole]
-    members = [("", one) for one in value] if is_list else [(f"{json.dumps(key, ensure_ascii=False)}: ", one) for key, one in value.items()]
+    members = (
+        [("", one) for one in value]
+        if is_list
+        else [(f"{json.dumps(key, ensure_ascii=False)}: ", one) for key, one in value.items()]
+    )
     found: list[str] = []
     for i, (key, one) in enumerate(members):
         lines = _lines(one, indent + " ", key)
         lines[-1] += "," * (i + 1 < len(members))
-        if is_list and found and not isinstance(one, (dict, list)) and len(found[-1]) + len(lines[0]) < COLUMNS:
+        if (
+            is_list
+            and found
+            and not isinstance(one, (dict, list))
+            and len(found[-1]) + len(lines[0]) < COLUMNS
+        ):
             # what is no object or list stands beside its neighbours
             found[-1] += f" {lines[0].lstrip()}"
         else:
             found += lines
-    return [f"{indent}{name}{'[' if is_list else '{'}", *found, f"{indent}{']' if is_list else '}'}"]
+    return [
+        f"{indent}{name}{'[' if is_list else '{'}",
+        *found,
+        f"{indent}{']' if is_list else '}'}",
+    ]
 
 
 def _shown(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Attention for PyTorch, with gradients that are the same bits on every run.
 
-    o = dash_attn.attention(q, k, v, causal=True)      # [batch, heads, rows, head_dim]
-    with dash_attn.enable(): ...                       # or: PyTorch's own attention
+o = dash_attn.attention(q, k, v, causal=True)      # [batch, heads, rows, head_dim]
+with dash_attn.enable(): ...                       # or: PyTorch's own attention
 """
 
 from .dropin import disable, enable

@@ -9,13 +9,16 @@ import torch
 PIECE = 8  # elements of a row that a lane of a kernel's `prepare` adds up
 
 
-def in_place_of_o(do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor,
-                  dlse: torch.Tensor | None) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+def in_place_of_o(
+    do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dlse: torch.Tensor | None
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """What a kernel takes, o or delta, where the LSE may have a gradient."""
     return (o, None) if dlse is None else (None, delta_of(do, o, lse, dlse))
 
 
-def delta_of(do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dlse: torch.Tensor) -> torch.Tensor:
+def delta_of(
+    do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dlse: torch.Tensor
+) -> torch.Tensor:
     """rowsum(o * do) - dlse, of float32; 0 in rows that see nothing, whatever their dlse is. do,
     o: [batch, heads, rows, head_dim], of packed sequences [rows, heads, head_dim]; lse, dlse and
     what is found: [batch, heads, rows], or [heads, rows].

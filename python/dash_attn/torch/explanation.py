@@ -16,9 +16,22 @@ from .refusal import Call, refusal_of_call
 from .sequences import operator_of_forward as operator_of_lists
 
 
-def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
-            cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, max_seqlen_q: Any = None, max_seqlen_k: Any = None, sink: Any = None,
-            level: str = "run", layout: str | None = None) -> Explanation:
+def explain(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: Any = None,
+    cu_seqlens_k: Any = None,
+    max_seqlen_q: Any = None,
+    max_seqlen_k: Any = None,
+    sink: Any = None,
+    level: str = "run",
+    layout: str | None = None,
+) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
     of packed sequences, so it also reports mistakes in them. Never raises: arguments that cannot
@@ -30,8 +43,18 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
         return Explanation(said_of(error))
 
 
-def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, given: tuple[Any, ...], sink: Any, level: Any,
-               layout: Any) -> Explanation:
+def _explained(
+    q: Any,
+    k: Any,
+    v: Any,
+    causal: Any,
+    window: Any,
+    scale: Any,
+    given: tuple[Any, ...],
+    sink: Any,
+    level: Any,
+    layout: Any,
+) -> Explanation:
     causal, window, scale = plain_options(causal, window, scale)
     lengths = Lengths(*given[:2], *map(plain, given[2:]))
     call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
@@ -41,13 +64,26 @@ def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, giv
     sides, has_sink = call.sides, sink is not None
     its_part = ", and the part of the sink" * has_sink
     if lengths.are_given:
-        return Explanation.of(operator_of_lists() + its_part, [kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink)])
-    return _of_batch(operator_of_forward(sides) + its_part, q, k, sides, layout or LAYOUTS[0], has_sink)
+        return Explanation.of(
+            operator_of_lists() + its_part,
+            [kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink)],
+        )
+    return _of_batch(
+        operator_of_forward(sides) + its_part, q, k, sides, layout or LAYOUTS[0], has_sink
+    )
 
 
-def _of_batch(forward: str, q: torch.Tensor, k: torch.Tensor, sides: Window, layout: str, has_sink: bool) -> Explanation:
+def _of_batch(
+    forward: str, q: torch.Tensor, k: torch.Tensor, sides: Window, layout: str, has_sink: bool
+) -> Explanation:
     which = slices_of(q.shape, k.shape, layout)
-    shapes = {(one.shape, other.shape): (one, other) for one, other in
-              ((pieces.cut("q", q, one, layout), pieces.cut("k", k, one, layout)) for one in which)}
+    shapes = {
+        (one.shape, other.shape): (one, other)
+        for one, other in (
+            (pieces.cut("q", q, one, layout), pieces.cut("k", k, one, layout)) for one in which
+        )
+    }
     ordered = [order_of(*one, sides, layout, has_sink=has_sink) for one in shapes.values()]
-    return Explanation.of(forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which))
+    return Explanation.of(
+        forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which)
+    )

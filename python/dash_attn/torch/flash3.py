@@ -30,8 +30,10 @@ class Package:
     dtypes: tuple[torch.dtype, ...]
 
 
-PACKAGES = (Package("flash_attn_3", "flash_attn_3._C", "flash_attn_3", (torch.bfloat16, torch.float16)),
-            Package("fa3-fwd", "fa3_fwd._C", "fa3_fwd", (torch.bfloat16,)))
+PACKAGES = (
+    Package("flash_attn_3", "flash_attn_3._C", "flash_attn_3", (torch.bfloat16, torch.float16)),
+    Package("fa3-fwd", "fa3_fwd._C", "fa3_fwd", (torch.bfloat16,)),
+)
 
 
 @functools.lru_cache(maxsize=1)
@@ -51,24 +53,52 @@ def refusal_of(dtype: torch.dtype, head_dim: int) -> str | None:
     """Why it does not serve tensors of this type; None if it does."""
     package = installed()
     if package is None:
-        return (f"forward: '{NAME}' needs FlashAttention-3, and found none that loads; install fa3-fwd or flash_attn_3, or leave `forward` out")
+        return (
+            f"forward: '{NAME}' needs FlashAttention-3, and found none that loads; install fa3-fwd"
+            " or flash_attn_3, or leave `forward` out"
+        )
     if dtype not in package.dtypes:
-        return (f"forward: expected {' or '.join(map(str, package.dtypes))} for '{NAME}' of {package.distribution}, found {dtype}; leave "
-                "`forward` out")
+        return (
+            f"forward: expected {' or '.join(map(str, package.dtypes))} for '{NAME}' of"
+            f" {package.distribution}, found {dtype}; leave `forward` out"
+        )
     if head_dim not in HEAD_DIMS:
-        return f"forward: expected a head dim that is a multiple of 8 up to {HEAD_DIMS[-1]} for '{NAME}', found {head_dim}"
+        return (
+            f"forward: expected a head dim that is a multiple of 8 up to {HEAD_DIMS[-1]} for"
+            f" '{NAME}', found {head_dim}"
+        )
     return None
 
 
-def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor, max_q: int, max_k: int,
-            is_causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+def forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cu_q: torch.Tensor,
+    cu_k: torch.Tensor,
+    max_q: int,
+    max_k: int,
+    is_causal: bool,
+    scale: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """o, [rows, heads, head_dim], and the LSE, [heads, rows] of float32, of packed sequences, each
     aligned at the bottom right. Every row is in a sequence. The caller has asked `refusal_of`."""
     package = installed()
     assert package is not None, "refusal_of() tells"
     operator: Any = getattr(torch.ops, package.space).fwd.default
-    o, lse, *_ = operator(q, k, v, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, max_seqlen_q=max_q, max_seqlen_k=max_k, softmax_scale=scale,
-                          is_causal=is_causal, num_splits=1, pack_gqa=False)
+    o, lse, *_ = operator(
+        q,
+        k,
+        v,
+        cu_seqlens_q=cu_q,
+        cu_seqlens_k=cu_k,
+        max_seqlen_q=max_q,
+        max_seqlen_k=max_k,
+        softmax_scale=scale,
+        is_causal=is_causal,
+        num_splits=1,
+        pack_gqa=False,
+    )
     return o, lse
 
 
@@ -76,4 +106,7 @@ def operator_of_forward() -> str:
     """By what `forward` computes, for people and certificates."""
     package = installed()
     assert package is not None, "refusal_of() tells"
-    return f"{package.space}::fwd, packed, one split, {package.distribution} {importlib.metadata.version(package.distribution)}"
+    return (
+        f"{package.space}::fwd, packed, one split, {package.distribution}"
+        f" {importlib.metadata.version(package.distribution)}"
+    )

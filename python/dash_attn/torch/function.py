@@ -14,9 +14,19 @@ from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold
 from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, signature
 from .refusal import Call, refusal_of_call
 from .sequences import AttentionOfSequences, opaque_of_sequences
-from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, opaque_of_sequences_with_sink, opaque_with_sink, refusal_of_sink
+from .sinks import (
+    AttentionOfSequencesWithSink,
+    AttentionWithSink,
+    opaque_of_sequences_with_sink,
+    opaque_with_sink,
+    refusal_of_sink,
+)
 
-_PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
+_PLAIN = {
+    (bool, type(None), of_scale, str, of_layout)
+    for of_scale in (type(None), float)
+    for of_layout in (type(None), str)
+}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 
 
@@ -36,25 +46,62 @@ _accepted: dict[Any, Accepted] = {}
 
 
 @overload
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
-              layout: str | None = None,
-              return_lse: Literal[False] = False) -> torch.Tensor: ...
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: torch.Tensor | None = None,
+    cu_seqlens_k: torch.Tensor | None = None,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    sink: torch.Tensor | None = None,
+    level: str = "run",
+    layout: str | None = None,
+    return_lse: Literal[False] = False,
+) -> torch.Tensor: ...
 
 
 @overload
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
-              layout: str | None = None,
-              return_lse: Literal[True]) -> tuple[torch.Tensor, torch.Tensor]: ...
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: torch.Tensor | None = None,
+    cu_seqlens_k: torch.Tensor | None = None,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    sink: torch.Tensor | None = None,
+    level: str = "run",
+    layout: str | None = None,
+    return_lse: Literal[True],
+) -> tuple[torch.Tensor, torch.Tensor]: ...
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
-              scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
-              layout: str | None = None, return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    cu_seqlens_q: torch.Tensor | None = None,
+    cu_seqlens_k: torch.Tensor | None = None,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    sink: torch.Tensor | None = None,
+    level: str = "run",
+    layout: str | None = None,
+    return_lse: bool = False,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
@@ -85,31 +132,76 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     is_compiling = torch.compiler.is_dynamo_compiling()
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
-    if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
+    if (
+        cu_seqlens_q is not None
+        or cu_seqlens_k is not None
+        or max_seqlen_q is not None
+        or max_seqlen_k is not None
+    ):
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
         o, lse = _of_sequences(q, k, v, sink, causal, window, scale, lengths, level, layout)
         return (o, lse) if return_lse else o
     key = None
     try:
-        if not is_compiling and type(q) is type(k) is type(v) is torch.Tensor and tuple(map(type, (causal, window, scale, level, layout))) in _PLAIN:
-            key = (q.shape, q.stride(), q.dtype, q.device, k.shape, k.stride(), k.dtype, k.device, v.shape, v.stride(), v.dtype, v.device,
-                   causal, scale, level, layout)
+        if (
+            not is_compiling
+            and type(q) is type(k) is type(v) is torch.Tensor
+            and tuple(map(type, (causal, window, scale, level, layout))) in _PLAIN
+        ):
+            key = (
+                q.shape,
+                q.stride(),
+                q.dtype,
+                q.device,
+                k.shape,
+                k.stride(),
+                k.dtype,
+                k.device,
+                v.shape,
+                v.stride(),
+                v.dtype,
+                v.device,
+                causal,
+                scale,
+                level,
+                layout,
+            )
         accepted = _accepted[key]  # asked once about calls that are alike
     except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
         accepted = _accept(key, q, k, v, causal, window, scale, level, layout, is_compiling)
     if accepted.coverage is not None:
         demand(refusal_of_sink(sink, q, layout or LAYOUTS[0]))
-        options = {"window": accepted.window, "scale": accepted.scale, "layout": layout, "return_lse": return_lse}
-        return pieces.attended(lambda *one: attention(*one[:3], sink=one[3], **options), q, k, v, sink, layout or LAYOUTS[0], accepted.coverage)
+        options = {
+            "window": accepted.window,
+            "scale": accepted.scale,
+            "layout": layout,
+            "return_lse": return_lse,
+        }
+        return pieces.attended(
+            lambda *one: attention(*one[:3], sink=one[3], **options),
+            q,
+            k,
+            v,
+            sink,
+            layout or LAYOUTS[0],
+            accepted.coverage,
+        )
     is_transformed = torch._C._are_functorch_transforms_active()  # tensors have no addresses then
-    if not accepted.is_plain or accepted.odd and not is_transformed and (q.data_ptr() | k.data_ptr() | v.data_ptr()) & accepted.odd:
+    if (
+        not accepted.is_plain
+        or accepted.odd
+        and not is_transformed
+        and (q.data_ptr() | k.data_ptr() | v.data_ptr()) & accepted.odd
+    ):
         q, k, v = readable(q), readable(k), readable(v)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     given = (q, k, v, *accepted.window, accepted.scale)
     if sink is not None:
         demand(refusal_of_sink(sink, q))
-        o, lse = (opaque_with_sink if is_compiling else AttentionWithSink.apply)(*given[:3], sink, *given[3:])
+        o, lse = (opaque_with_sink if is_compiling else AttentionWithSink.apply)(
+            *given[:3], sink, *given[3:]
+        )
     elif is_compiling:
         o, lse = _opaque(*given)
     elif return_lse or is_transformed:
@@ -121,19 +213,48 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     return (o, lse) if return_lse else o
 
 
-def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
+def _of_sequences(
+    q: Any,
+    k: Any,
+    v: Any,
+    sink: Any,
+    causal: Any,
+    window: Any,
+    scale: Any,
+    lengths: Lengths,
+    level: Any,
+    layout: Any,
+) -> Any:
     causal, window, scale = plain_options(causal, window, scale)
     call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
     demand(refusal_of_call(call))
     q, k, v = readable(q), readable(k), readable(v)
-    rest = (*lengths.filled(q, k), *call.sides, q.shape[2] ** -0.5 if scale is None else scale, level)
+    rest = (
+        *lengths.filled(q, k),
+        *call.sides,
+        q.shape[2] ** -0.5 if scale is None else scale,
+        level,
+    )
     is_compiling = torch.compiler.is_compiling()
     if sink is None:
         return (opaque_of_sequences if is_compiling else AttentionOfSequences.apply)(q, k, v, *rest)
-    return (opaque_of_sequences_with_sink if is_compiling else AttentionOfSequencesWithSink.apply)(q, k, v, sink, *rest)
+    return (opaque_of_sequences_with_sink if is_compiling else AttentionOfSequencesWithSink.apply)(
+        q, k, v, sink, *rest
+    )
 
 
-def _accept(key: Any, q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Accepted:
+def _accept(
+    key: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    causal: Any,
+    window: Any,
+    scale: Any,
+    level: Any,
+    layout: Any,
+    is_compiling: bool,
+) -> Accepted:
     """Raises ArgumentError where something is refused. key: of calls that are alike; None where
     options have to become plain before there is one."""
     if key is None:
@@ -159,8 +280,13 @@ def _accept(key: Any, q: Any, k: Any, v: Any, causal: Any, window: Any, scale: A
 
 def _is_key(causal: Any, window: Any, scale: Any, level: Any, layout: Any) -> bool:
     """Whether options that are equal mean the same: 1 is not True."""
-    return type(causal) is bool and (window is None or type(window) is tuple and all(type(side) is int for side in window)) and \
-        (scale is None or type(scale) in (int, float)) and type(level) is str and (layout is None or type(layout) is str)
+    return (
+        type(causal) is bool
+        and (window is None or type(window) is tuple and all(type(side) is int for side in window))
+        and (scale is None or type(scale) in (int, float))
+        and type(level) is str
+        and (layout is None or type(layout) is str)
+    )
 
 
 class Attention(torch.autograd.Function):
@@ -168,7 +294,15 @@ class Attention(torch.autograd.Function):
     output: that is what costs least on the host."""
 
     @staticmethod
-    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> torch.Tensor:
+    def forward(
+        ctx: Any,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        left: int,
+        right: int,
+        scale: float,
+    ) -> torch.Tensor:
         o, lse = computed(q, k, v, left, right, scale)
         ctx.given = (left, right, scale)
         ctx.save_for_backward(q, k, v, o, lse)
@@ -181,7 +315,9 @@ class Attention(torch.autograd.Function):
         if not is_differentiated and is_plain(do, q, k, v):
             dq, dk, dv = launch(do, q, k, v, o, lse, *ctx.given)
         else:
-            dq, dk, dv = (Gradients.apply if is_differentiated else gradients)(do, q, k, v, o, lse.reshape(q.shape[:3]), *ctx.given)
+            dq, dk, dv = (Gradients.apply if is_differentiated else gradients)(
+                do, q, k, v, o, lse.reshape(q.shape[:3]), *ctx.given
+            )
         return dq, dk, dv, None, None, None
 
 
@@ -208,10 +344,22 @@ class AttentionAndLse(torch.autograd.Function):
             return (None,) * 6 if do is None else Attention.backward(ctx, do)
         *saved, o, lse = ctx.saved_tensors
         function = Gradients.apply if torch.is_grad_enabled() else gradients
-        return (*function(torch.zeros_like(o) if do is None else do, *saved, o, lse, *ctx.given, dlse), None, None, None)
+        return (
+            *function(torch.zeros_like(o) if do is None else do, *saved, o, lse, *ctx.given, dlse),
+            None,
+            None,
+            None,
+        )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *rest: Any) -> Any:
+    def vmap(
+        info: Any,
+        in_dims: tuple[Any, ...],
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        *rest: Any,
+    ) -> Any:
         folded = fold(info.batch_size, in_dims[:3], (q, k, v))
         return unfold(info.batch_size, AttentionAndLse.apply(*folded, *rest)), (0, 0)
 
@@ -226,12 +374,23 @@ class Gradients(FirstDerivatives):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-        return unfold(info.batch_size, Gradients.apply(*fold(info.batch_size, in_dims, arguments))), (0, 0, 0)
+        return unfold(
+            info.batch_size, Gradients.apply(*fold(info.batch_size, in_dims, arguments))
+        ), (0, 0, 0)
 
 
 def _autocast(*tensors: Any) -> tuple[Any, ...]:
     """As autocast treats PyTorch's own attention."""
-    if not isinstance(tensors[0], torch.Tensor) or not torch.is_autocast_enabled(tensors[0].device.type):
+    if not isinstance(tensors[0], torch.Tensor) or not torch.is_autocast_enabled(
+        tensors[0].device.type
+    ):
         return tensors
     dtype = torch.get_autocast_dtype(tensors[0].device.type)
-    return tuple(tensor.to(dtype) if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() else tensor for tensor in tensors)
+    return tuple(
+        (
+            tensor.to(dtype)
+            if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
+            else tensor
+        )
+        for tensor in tensors
+    )

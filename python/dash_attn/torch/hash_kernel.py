@@ -25,7 +25,13 @@ def add_hash(words, log, slot, count, block: tl.constexpr):
 def add_hash_of(tensor, log, slot):
     """On the device that is current, which is the tensor's."""
     size = tensor.numel() * tensor.element_size()
-    if tensor.is_contiguous() and size % 8 == 0 and tensor.data_ptr() % 8 == 0 and not tensor.is_neg() and not tensor.is_complex():
+    if (
+        tensor.is_contiguous()
+        and size % 8 == 0
+        and tensor.data_ptr() % 8 == 0
+        and not tensor.is_neg()
+        and not tensor.is_complex()
+    ):
         # what as_words gives, without its views
         words, count = triton.reinterpret(tensor, tl.int64), size // 8
     else:

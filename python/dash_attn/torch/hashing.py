@@ -29,7 +29,11 @@ def as_words(tensor: torch.Tensor) -> torch.Tensor:
     width = next(width for width in WORDS if size % width == 0)
     if row.data_ptr() % width:
         row = row.clone()
-    return row.view(torch.uint8).view(WORDS[width]) if row.numel() else row.new_empty(0, dtype=torch.int64)
+    return (
+        row.view(torch.uint8).view(WORDS[width])
+        if row.numel()
+        else row.new_empty(0, dtype=torch.int64)
+    )
 
 
 def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
@@ -37,8 +41,13 @@ def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
     with their places add up to that of the whole."""
     total = torch.zeros((), dtype=torch.int64, device=words.device)
     for begin in range(0, words.numel(), AT_ONCE):
-        piece = words[begin:begin + AT_ONCE].to(torch.int64)
-        place = torch.arange(base + begin + 1, base + begin + 1 + piece.numel(), dtype=torch.int64, device=words.device)
+        piece = words[begin : begin + AT_ONCE].to(torch.int64)
+        place = torch.arange(
+            base + begin + 1,
+            base + begin + 1 + piece.numel(),
+            dtype=torch.int64,
+            device=words.device,
+        )
         total += _mixed(piece, place).sum()
     return total
 
@@ -54,7 +63,7 @@ def hash_blocks(tensor: torch.Tensor, axis: int, rows: int) -> torch.Tensor:
     words = lined.view(WORDS[min(lined.element_size(), 8)])
     found = []
     for begin in range(0, words.shape[-2], rows):
-        piece = words[..., begin:begin + rows, :].flatten(-2).to(torch.int64)
+        piece = words[..., begin : begin + rows, :].flatten(-2).to(torch.int64)
         place = torch.arange(1, 1 + piece.shape[-1], dtype=torch.int64, device=words.device)
         found.append(_mixed(piece, place).sum(-1))
     return torch.stack(found, -1)

@@ -118,7 +118,9 @@ _first: dict[Wanted, Wanted] = {}  # of each program: it keeps the code loaded
 _lock = new_lock()
 
 
-def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any) -> TorchKernel:
+def kernel_for(
+    head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any
+) -> TorchKernel:
     """The kernel for packed sequences. rest: fields of `Wanted`."""
     return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
 
@@ -127,7 +129,9 @@ def order_of(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **re
     """The kernel of a batch, and its order. rest: of `Wanted`."""
     heads, rows = layout.index("h"), layout.index("s")
     wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window, **rest)
-    return order_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows])
+    return order_for(
+        wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
+    )
 
 
 def kernel_of(wanted: Wanted) -> TorchKernel:
@@ -136,7 +140,9 @@ def kernel_of(wanted: Wanted) -> TorchKernel:
     if found is None:
         with _lock:
             if wanted not in _kernels:
-                if wanted.sizes and (Table.total > MOST_TABLES or len(_kernels) >= MOST_SIZES + len(_first)):
+                if wanted.sizes and (
+                    Table.total > MOST_TABLES or len(_kernels) >= MOST_SIZES + len(_first)
+                ):
                     _forget_tables()
                 _kernels[wanted] = TorchKernel(maker_of(texts_of(wanted)), _driver())
                 _first.setdefault(for_any_sizes(wanted), wanted)

@@ -28,12 +28,16 @@ def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor 
     given = _readable(tensors)
     for which in slices_of(q.shape, k.shape, layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
-        wanted = order_of(one["q"], one["k"], window, layout, has_sink="sink" in one, takes_delta="delta" in one).wanted
+        wanted = order_of(
+            one["q"], one["k"], window, layout, has_sink="sink" in one, takes_delta="delta" in one
+        ).wanted
         kernel_of(wanted).backward(**{"o": None} | one, layout=layout, scale=scale)
     _give_back(given, tensors)
 
 
-def backward_of_sequences(kernel: TorchKernel, scale: float, **tensors: torch.Tensor | None) -> None:
+def backward_of_sequences(
+    kernel: TorchKernel, scale: float, **tensors: torch.Tensor | None
+) -> None:
     """The same of packed sequences, which are one launch."""
     given = _readable(tensors)
     kernel.backward(**{"o": None} | given, layout=PACKED, scale=scale)
@@ -42,8 +46,11 @@ def backward_of_sequences(kernel: TorchKernel, scale: float, **tensors: torch.Te
 
 def _readable(tensors: dict[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
     """What kernels can read, and write; the LSE without cuDNN's last dimension of 1."""
-    return {name: readable(tensor[..., 0] if name == "lse" and tensor.shape[3:] == (1,) else tensor)
-            for name, tensor in tensors.items() if tensor is not None}
+    return {
+        name: readable(tensor[..., 0] if name == "lse" and tensor.shape[3:] == (1,) else tensor)
+        for name, tensor in tensors.items()
+        if tensor is not None
+    }
 
 
 def _give_back(given: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor | None]) -> None:
@@ -66,8 +73,15 @@ def cut(name: str, tensor: torch.Tensor, which: Slice, layout: str) -> torch.Ten
     return found[:, of_heads] if found.dim() < 4 or layout == "bhsd" else found[:, :, of_heads]
 
 
-def attended(function: Callable[..., Any], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor | None, layout: str,
-             coverage: Coverage) -> Any:
+def attended(
+    function: Callable[..., Any],
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sink: torch.Tensor | None,
+    layout: str,
+    coverage: Coverage,
+) -> Any:
     """What function(q, k, v, sink) gives, o, or that and the LSE: the same slices, by a function
     that has gradients of its own."""
     heads = layout.index("h")

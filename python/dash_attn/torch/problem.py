@@ -9,8 +9,22 @@ import torch
 
 from ..kernel import coverage, problem
 from ..kernel.coverage import Coverage
-from ..kernel.problem import (CAUSAL, FULL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, refusal_of, refusal_of_array, refusal_of_gpu,
-                              refusal_of_layout, refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
+from ..kernel.problem import (
+    CAUSAL,
+    FULL,
+    LAYOUTS,
+    NAMES,
+    OWN_FORWARD,
+    PACKED,
+    Window,
+    refusal_of,
+    refusal_of_array,
+    refusal_of_gpu,
+    refusal_of_layout,
+    refusal_of_level,
+    refusal_of_rectangle,
+    refusal_of_sizes,
+)
 
 ELEMENTS = {getattr(torch, name): element for name, element in problem.ELEMENTS.items()}
 DEVICE = "cuda"
@@ -20,7 +34,10 @@ for asked in (coverage.ask, coverage.limits):  # of libdash, which no compiled p
 
 # Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits
 # whatever is beside it.
-HAS_SPLITS = any(one.name == "num_splits" for one in torch.ops.aten._flash_attention_forward.default._schema.arguments)
+HAS_SPLITS = any(
+    one.name == "num_splits"
+    for one in torch.ops.aten._flash_attention_forward.default._schema.arguments
+)
 
 
 class Lengths(NamedTuple):
@@ -44,44 +61,78 @@ class Lengths(NamedTuple):
         if self.cu_k is None and max_k is None:
             max_k = max_q
         cu_k = None if self.cu_k is self.cu_q or self.cu_k is None else self.cu_k.contiguous()
-        return Lengths(self.cu_q.contiguous(), cu_k, max(2, q.shape[0] if max_q is None else max_q),
-                       max(2, k.shape[0] if max_k is None else max_k))
+        return Lengths(
+            self.cu_q.contiguous(),
+            cu_k,
+            max(2, q.shape[0] if max_q is None else max_q),
+            max(2, k.shape[0] if max_k is None else max_k),
+        )
 
 
 NO_LENGTHS = Lengths()
 
 
-def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout: Any, lengths: Lengths = NO_LENGTHS) -> str | None:
+def refusal_of_options(
+    causal: Any, window: Any, scale: Any, level: Any, layout: Any, lengths: Lengths = NO_LENGTHS
+) -> str | None:
     """Why these options of `attention` are refused; None if they are not."""
     if layout is None:
         layout = PACKED if lengths.are_given else LAYOUTS[0]
-    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(causal, window, scale, level, are_numbers=NUMBERS)
+    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(
+        causal, window, scale, level, are_numbers=NUMBERS
+    )
     if reason is None and not lengths.are_given:
-        return refusal_of_level(level, f"that of packed sequences does: give {PACKED} and cu_seqlens_q" if HAS_SPLITS else OWN_FORWARD)
+        return refusal_of_level(
+            level,
+            (
+                f"that of packed sequences does: give {PACKED} and cu_seqlens_q"
+                if HAS_SPLITS
+                else OWN_FORWARD
+            ),
+        )
     if reason is None and not HAS_SPLITS:
-        return refusal_of_level(level, f"PyTorch {torch.__version__} cannot tell FlashAttention to take one split, newer ones can; or: " +
-                                OWN_FORWARD)
+        return refusal_of_level(
+            level,
+            f"PyTorch {torch.__version__} cannot tell FlashAttention to take one split, newer ones"
+            " can; or: " + OWN_FORWARD,
+        )
     return reason
 
 
-def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths, window: Window = FULL) -> str | None:
+def refusal_of_sequences(
+    q: Any, k: Any, v: Any, lengths: Lengths, window: Window = FULL
+) -> str | None:
     """Why no kernel serves these packed sequences. The numbers are on the device, and the host does
     not wait for them: offsets that do not ascend from 0, or end beyond the rows, are not found
     here."""
     if is_sharded(q):
-        return ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
-                "dash_attn.distributed")
+        return (
+            "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and"
+            " where documents lie on several GPUs dash_attn.distributed"
+        )
     reason = refusal_of_form(q, k, v, PACKED)
     if reason:
         return reason
     if lengths.cu_q is None:
         return "cu_seqlens_q: expected offsets of sequences in q, found None beside others"
-    for name, offsets, bound in (("q", lengths.cu_q, lengths.max_q), ("k", lengths.cu_k, lengths.max_k)):
-        if offsets is not None and (reason := _refusal_of_offsets(f"cu_seqlens_{name}", offsets, q, lengths.cu_q)):
+    for name, offsets, bound in (
+        ("q", lengths.cu_q, lengths.max_q),
+        ("k", lengths.cu_k, lengths.max_k),
+    ):
+        if offsets is not None and (
+            reason := _refusal_of_offsets(f"cu_seqlens_{name}", offsets, q, lengths.cu_q)
+        ):
             return reason
         if bound is not None and (type(bound) not in (int, torch.SymInt) or bound < 1):
-            found = "a tensor: the host has to know it, by .item()" if hasattr(bound, "ndim") else repr(bound)
-            return f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows, found {found}"
+            found = (
+                "a tensor: the host has to know it, by .item()"
+                if hasattr(bound, "ndim")
+                else repr(bound)
+            )
+            return (
+                f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows,"
+                f" found {found}"
+            )
     return refusal_of_problem(q, k, PACKED, window, lengths.cu_q.shape[0] - 1)
 
 
@@ -89,26 +140,42 @@ def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Te
     if reason := refusal_of_kind(name, offsets):
         return reason
     if offsets.dtype != torch.int32 or offsets.dim() != 1:
-        return (f"{name}: expected int32 of one dimension, found {dtype_of(offsets)} of the shape {tuple(offsets.shape)}; "
-                "cast it by .int()")
+        return (
+            f"{name}: expected int32 of one dimension, found {dtype_of(offsets)} of the shape"
+            f" {tuple(offsets.shape)}; cast it by .int()"
+        )
     if offsets.device != q.device:
         return f"{name}: expected a tensor on '{q.device}' as q, found one on '{offsets.device}'"
     if offsets.shape[0] < 2:
-        return f"{name}: expected offsets of at least 1 sequence, one more than these, found {offsets.shape[0]}"
+        return (
+            f"{name}: expected offsets of at least 1 sequence, one more than these, found"
+            f" {offsets.shape[0]}"
+        )
     if offsets.shape != of_q.shape:
-        return f"{name}: expected as many offsets as of q, {of_q.shape[0]}, found {offsets.shape[0]}"
+        return (
+            f"{name}: expected as many offsets as of q, {of_q.shape[0]}, found {offsets.shape[0]}"
+        )
     return None
 
 
 def refusal_of_numbers(q: torch.Tensor, k: torch.Tensor, lengths: Lengths) -> str | None:
     """Why these offsets make no sense; waits for the device."""
-    for name, offsets, bound, rows in (("q", lengths.cu_q, lengths.max_q, q.shape[0]), ("k", lengths.cu_k, lengths.max_k, k.shape[0])):
+    for name, offsets, bound, rows in (
+        ("q", lengths.cu_q, lengths.max_q, q.shape[0]),
+        ("k", lengths.cu_k, lengths.max_k, k.shape[0]),
+    ):
         numbers = [0] if offsets is None else offsets.tolist()
         sizes = [end - begin for begin, end in zip(numbers, numbers[1:])]
         if numbers[0] < 0 or numbers[-1] > rows or any(size < 0 for size in sizes):
-            return f"cu_seqlens_{name}: expected numbers that ascend from 0 to {rows} at most, found {numbers[:8]}{' …' * (len(numbers) > 8)}"
+            return (
+                f"cu_seqlens_{name}: expected numbers that ascend from 0 to {rows} at most, found"
+                f" {numbers[:8]}{' …' * (len(numbers) > 8)}"
+            )
         if bound is not None and max(sizes, default=0) > bound:
-            return f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)}, found {bound}"
+            return (
+                f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)},"
+                f" found {bound}"
+            )
     return None
 
 
@@ -116,7 +183,9 @@ def is_sharded(tensor: Any) -> bool:
     return hasattr(tensor, "placements") and hasattr(tensor, "device_mesh")
 
 
-def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd", window: Window = FULL) -> str | None:
+def refusal_of_tensors(
+    q: Any, k: Any, v: Any, layout: str = "bhsd", window: Window = FULL
+) -> str | None:
     """Why no kernel serves these tensors; None if one does."""
     return refusal_of_form(q, k, v, layout) or refusal_of_problem(q, k, layout, window)
 
@@ -130,7 +199,15 @@ def refusal_of_form(q: Any, k: Any, v: Any, layout: str) -> str | None:
             return f"{name}: expected a tensor on a CUDA device, found one on '{tensor.device}'"
         if tensor.device != q.device:
             return f"{name}: expected a tensor on '{q.device}' as q, found one on '{tensor.device}'"
-        reason = refusal_of_array(name, dtype_of(tensor), dtype_of(q), tensor.dim(), tensor.shape, layout, "cast it, or use torch.autocast")
+        reason = refusal_of_array(
+            name,
+            dtype_of(tensor),
+            dtype_of(q),
+            tensor.dim(),
+            tensor.shape,
+            layout,
+            "cast it, or use torch.autocast",
+        )
         if reason:
             return reason
     return refusal_of_sizes(q.shape, k.shape, v.shape, layout)
@@ -142,30 +219,55 @@ def refusal_of_kind(name: str, tensor: Any) -> str | None:
         return f"{name}: expected a tensor of PyTorch, found {type(tensor).__name__}"
     if tensor.is_nested:
         return f"{name}: expected a dense tensor, found a nested one; pack its sequences"
-    return None if tensor.layout is torch.strided else f"{name}: expected a dense tensor, found one of {tensor.layout}"
+    return (
+        None
+        if tensor.layout is torch.strided
+        else f"{name}: expected a dense tensor, found one of {tensor.layout}"
+    )
 
 
-def refusal_of_problem(q: torch.Tensor, k: torch.Tensor, layout: str, window: Window, sequences: int = 0) -> str | None:
+def refusal_of_problem(
+    q: torch.Tensor, k: torch.Tensor, layout: str, window: Window, sequences: int = 0
+) -> str | None:
     """Why kernels do not cover sizes that go together."""
-    if torch.compiler.is_compiling() or any(type(size) is not int for size in (*q.shape, *k.shape, sequences)):
+    if torch.compiler.is_compiling() or any(
+        type(size) is not int for size in (*q.shape, *k.shape, sequences)
+    ):
         return _refusal_of_symbols(q, k, layout, sequences)
-    return refusal_of(problem.coverage_of(q.shape, k.shape, layout, window=window, sequences=sequences))
+    return refusal_of(
+        problem.coverage_of(q.shape, k.shape, layout, window=window, sequences=sequences)
+    )
 
 
-def _refusal_of_symbols(q: torch.Tensor, k: torch.Tensor, layout: str, sequences: int) -> str | None:
+def _refusal_of_symbols(
+    q: torch.Tensor, k: torch.Tensor, layout: str, sequences: int
+) -> str | None:
     """The same in programs that are being traced, whose sizes may be anything that they compare
     with nothing. `explain` says what to do."""
-    most, heads, rows = coverage.limits(), layout.index("h"), layout.index("t" if layout == PACKED else "s")
+    most, heads, rows = (
+        coverage.limits(),
+        layout.index("h"),
+        layout.index("t" if layout == PACKED else "s"),
+    )
     if q.shape[-1] % most.head_dim_multiple or not 0 < q.shape[-1] <= most.head_dim:
-        return f"q: expected a head dim that is a multiple of {most.head_dim_multiple} up to {most.head_dim}, found {q.shape[-1]}"
+        return (
+            f"q: expected a head dim that is a multiple of {most.head_dim_multiple} up to"
+            f" {most.head_dim}, found {q.shape[-1]}"
+        )
     if 0 in q.shape or 0 in k.shape:
         return f"q, k: expected sizes of at least 1, found {tuple(q.shape)} and {tuple(k.shape)}"
     if q.shape[heads] % k.shape[heads]:
-        return f"k: expected a number of heads that divides that of q, {q.shape[heads]}, found {k.shape[heads]}"
+        return (
+            f"k: expected a number of heads that divides that of q, {q.shape[heads]}, found"
+            f" {k.shape[heads]}"
+        )
     if q.shape[rows] > most.rows or k.shape[rows] > most.rows:
         return f"q, k: expected at most {most.rows} rows, found {q.shape[rows]} and {k.shape[rows]}"
     if sequences > most.sequences:
-        return f"cu_seqlens: expected offsets of at most {most.sequences} sequences, found those of {sequences}"
+        return (
+            f"cu_seqlens: expected offsets of at most {most.sequences} sequences, found those of"
+            f" {sequences}"
+        )
     return None
 
 
@@ -181,7 +283,9 @@ def dtype_of(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str = "bhsd") -> str | None:
+def refusal_of_forward(
+    q: torch.Tensor, k: torch.Tensor, window: Window, layout: str = "bhsd"
+) -> str | None:
     """Why the forward pass does not serve what kernels would."""
     return refusal_of_rectangle(q.shape, k.shape, layout, "PyTorch's") if window == CAUSAL else None
 
@@ -206,8 +310,12 @@ def is_plain(*tensors: torch.Tensor) -> bool:
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
             return False
-    return not (torch.compiler.is_dynamo_compiling() or torch._C._len_torch_dispatch_stack() or
-                torch._C._are_functorch_transforms_active() or torch.autograd._profiler_enabled())
+    return not (
+        torch.compiler.is_dynamo_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd._profiler_enabled()
+    )
 
 
 @torch.compiler.assume_constant_result
@@ -224,7 +332,9 @@ _DEVICES: dict[int | None, str | None] = {}
 def _find_refusal(index: int | None) -> str | None:
     if not torch.cuda.is_available():
         return refusal_of_gpu("", None)
-    return refusal_of_gpu(torch.cuda.get_device_name(index), torch.cuda.get_device_capability(index))
+    return refusal_of_gpu(
+        torch.cuda.get_device_name(index), torch.cuda.get_device_capability(index)
+    )
 
 
 def is_steppable(tensor: torch.Tensor) -> bool:

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..compare.runs import BLOCK, Entry, Run, Space
@@ -20,17 +23,49 @@ from .problem import ELEMENTS
 from .sequences import NAME as OF_LISTS
 
 # These give memory that is not written yet.
-UNFILLED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_")
+UNFILLED = (
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "empty_permuted",
+    "new_empty",
+    "new_empty_strided",
+    "resize_",
+)
 # These have outputs that they do not fill: seeds of a dropout that there is not.
 PARTLY_FILLED = ("attention_forward", "_scaled_dot_product")
 # These move elements, or write constants: beside PyTorch's own tag for operators that compute each
 # element by itself.
-MOVING = ("_to_copy", "clone", "copy_", "cat", "stack", "slice_backward", "select_backward", "constant_pad_nd", "_unsafe_view", "fill_", "zero_", "zeros",
-          "zeros_like", "ones", "ones_like", "full", "full_like", "new_zeros", "new_ones", "new_full", "arange", "scalar_tensor")
+MOVING = (
+    "_to_copy",
+    "clone",
+    "copy_",
+    "cat",
+    "stack",
+    "slice_backward",
+    "select_backward",
+    "constant_pad_nd",
+    "_unsafe_view",
+    "fill_",
+    "zero_",
+    "zeros",
+    "zeros_like",
+    "ones",
+    "ones_like",
+    "full",
+    "full_like",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "arange",
+    "scalar_tensor",
+)
 
 
 @contextmanager
-def record(model: torch.nn.Module | None = None, every: bool = False, space: bool = False) -> Iterator[Run]:
+def record(
+    model: torch.nn.Module | None = None, every: bool = False, space: bool = False
+) -> Iterator[Run]:
     """Gives a Run whose entries are there at the end."""
     if model is not None and not isinstance(model, torch.nn.Module):
         raise TypeError(f"expected a module of PyTorch, found {type(model).__name__}")
@@ -60,11 +95,24 @@ class Operator:
     def of(function: Any, every: bool) -> Operator:
         schema = function._schema
         name = schema.name.split("::")[1]
-        written = tuple(argument.name if argument.kwarg_only else i for i, argument in enumerate(schema.arguments)
-                        if argument.alias_info is not None and argument.alias_info.is_write)
-        is_view = bool(schema.returns) and all(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns)
-        is_hashed = name not in UNFILLED and (every or torch.Tag.pointwise not in function.tags and name not in MOVING)
-        return Operator(str(function), is_view and not written, is_hashed, any(part in name for part in PARTLY_FILLED), written)
+        written = tuple(
+            argument.name if argument.kwarg_only else i
+            for i, argument in enumerate(schema.arguments)
+            if argument.alias_info is not None and argument.alias_info.is_write
+        )
+        is_view = bool(schema.returns) and all(
+            one.alias_info is not None and not one.alias_info.is_write for one in schema.returns
+        )
+        is_hashed = name not in UNFILLED and (
+            every or torch.Tag.pointwise not in function.tags and name not in MOVING
+        )
+        return Operator(
+            str(function),
+            is_view and not written,
+            is_hashed,
+            any(part in name for part in PARTLY_FILLED),
+            written,
+        )
 
 
 class Recorder(TorchDispatchMode):
@@ -80,11 +128,20 @@ class Recorder(TorchDispatchMode):
         self._modules: list[str] = []  # in which the program is
         self._paths: dict[int, str] = {}  # of the nodes of autograd, by their numbers
         self._step, self._is_stepping = 0, False
-        self._names = {id(parameter): name for name, parameter in model.named_parameters()} if model is not None else {}
-        self._hooks = [register_optimizer_step_pre_hook(self._before_step), register_optimizer_step_post_hook(self._after_step)]
+        self._names = (
+            {id(parameter): name for name, parameter in model.named_parameters()}
+            if model is not None
+            else {}
+        )
+        self._hooks = [
+            register_optimizer_step_pre_hook(self._before_step),
+            register_optimizer_step_post_hook(self._after_step),
+        ]
         for path, module in model.named_modules() if model is not None else ():
-            self._hooks += [module.register_forward_pre_hook(self._enter(path), with_kwargs=True),
-                            module.register_forward_hook(self._leave, always_call=True)]
+            self._hooks += [
+                module.register_forward_pre_hook(self._enter(path), with_kwargs=True),
+                module.register_forward_hook(self._leave, always_call=True),
+            ]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -105,17 +162,21 @@ class Recorder(TorchDispatchMode):
 
     def spaces(self) -> dict[int, Space]:
         """Waits for the devices."""
-        return {number: space._replace(hashes=tuple(one % 2**64 for one in hashes.flatten().tolist())) for number, (space, hashes) in self._spaces.items()}
+        return {
+            number: space._replace(hashes=tuple(one % 2**64 for one in hashes.flatten().tolist()))
+            for number, (space, hashes) in self._spaces.items()
+        }
 
     def see_parameters(self) -> None:
         if self._model is not None:
             for path, tensor in (*self._model.named_parameters(), *self._model.named_buffers()):
                 self._hash(tensor, "input", path, "parameter")
 
-    # ---- Operators
-    # ----------------------------------------------------------------------------------------------
+    # ---- Operators -------------------------------------------------------------------------------
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         about = self._operators.get(function)
         if about is None:
@@ -131,13 +192,28 @@ class Recorder(TorchDispatchMode):
         elif self._modules:
             phase = "recomputed"
         else:
-            phase, path = "backward", self._paths.get(node._sequence_nr(), self._names.get(id(getattr(node, "variable", None)), ""))
-        written = [args[i] if isinstance(i, int) else kwargs.get(i) for i in about.written] if about.written else ()
+            phase, path = (
+                "backward",
+                self._paths.get(
+                    node._sequence_nr(), self._names.get(id(getattr(node, "variable", None)), "")
+                ),
+            )
+        written = (
+            [args[i] if isinstance(i, int) else kwargs.get(i) for i in about.written]
+            if about.written
+            else ()
+        )
         for i, tensor in enumerate(tensors_of((*args, *kwargs.values()) if kwargs else args)):
             if self._is_new(tensor) and not any(tensor is one for one in written):
                 self._hash(tensor, "input", path, f"argument {i} of {about.name}")
         result = function(*args, **kwargs)
-        outputs = (result,) if isinstance(result, torch.Tensor) else tensors_of(result) if isinstance(result, (tuple, list)) else ()
+        outputs = (
+            (result,)
+            if isinstance(result, torch.Tensor)
+            else tensors_of(result)
+            if isinstance(result, (tuple, list))
+            else ()
+        )
         for tensor in outputs:
             self._is_new(tensor)
         if not about.is_hashed:
@@ -145,7 +221,13 @@ class Recorder(TorchDispatchMode):
         for i, tensor in enumerate(tensors_of(written) if written else outputs):
             if not about.only_floats or tensor.is_floating_point():
                 self._hash(tensor, phase, path, about.name, i)
-                if self._space and tensor.dim() > 1 and tensor.numel() and tensor.layout is torch.strided and tensor.device.type != "meta":
+                if (
+                    self._space
+                    and tensor.dim() > 1
+                    and tensor.numel()
+                    and tensor.layout is torch.strided
+                    and tensor.device.type != "meta"
+                ):
                     self._see_blocks(tensor, about.name, args)
         return result
 
@@ -154,9 +236,17 @@ class Recorder(TorchDispatchMode):
         operator, call = name.removesuffix(".default").replace(".", "::"), None
         if operator == OF_BATCHES:
             _, q, k, *_ = args
-            call = {"q": tuple(q.shape), "k": tuple(k.shape), "window": tuple(args[6:8]), "element": ELEMENTS[q.dtype]}
+            call = {
+                "q": tuple(q.shape),
+                "k": tuple(k.shape),
+                "window": tuple(args[6:8]),
+                "element": ELEMENTS[q.dtype],
+            }
         axis = 0 if operator == OF_LISTS and tensor.dim() == 3 else tensor.dim() - 2
-        self._spaces[len(self._found) - 1] = Space(tuple(tensor.shape), axis, (), call), hash_blocks(tensor, axis, BLOCK)
+        self._spaces[len(self._found) - 1] = (
+            Space(tuple(tensor.shape), axis, (), call),
+            hash_blocks(tensor, axis, BLOCK),
+        )
 
     def _is_new(self, tensor: torch.Tensor) -> bool:
         """Whether its memory was not seen yet; from now on it was."""
@@ -168,17 +258,20 @@ class Recorder(TorchDispatchMode):
         self._known.add(storage._weak_ref())
         return True
 
-    def _hash(self, tensor: torch.Tensor, phase: str, path: str, name: str, output: int = 0) -> None:
+    def _hash(
+        self, tensor: torch.Tensor, phase: str, path: str, name: str, output: int = 0
+    ) -> None:
         if tensor.layout is not torch.strided or tensor.device.type == "meta":
             return
         self._is_new(tensor)
         log = self._logs.get(tensor.device)
         if log is None:
             log = self._logs[tensor.device] = Log(tensor.device)
-        self._found.append(((self._step, phase, path, name, output), tensor.device, log.add(tensor)))
+        self._found.append(
+            ((self._step, phase, path, name, output), tensor.device, log.add(tensor))
+        )
 
-    # ---- Modules and optimizers
-    # -----------------------------------------------------------------------------------------
+    # ---- Modules and optimizers ------------------------------------------------------------------
 
     def _enter(self, path: str) -> Any:
         def enter(module: Any, args: Any, kwargs: Any) -> None:
@@ -200,10 +293,17 @@ class Recorder(TorchDispatchMode):
         with torch.utils._python_dispatch._disable_current_modes():
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
-                    self._hash(parameter, "optimizer", self._names.get(id(parameter), "?"), type(optimizer).__name__)
+                    self._hash(
+                        parameter,
+                        "optimizer",
+                        self._names.get(id(parameter), "?"),
+                        type(optimizer).__name__,
+                    )
         self._is_stepping = False
         self._step += 1
-        for storage in [storage for storage in self._known if torch.UntypedStorage._expired(storage)]:
+        for storage in [
+            storage for storage in self._known if torch.UntypedStorage._expired(storage)
+        ]:
             self._known.remove(storage)
             torch.UntypedStorage._free_weak_ref(storage)
         self._paths.clear()

@@ -8,8 +8,16 @@ from typing import Any, NamedTuple
 import torch
 
 from ..kernel.problem import LAYOUTS, PACKED, Window, window_of
-from .problem import (NO_LENGTHS, Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
-                      refusal_of_tensors)
+from .problem import (
+    NO_LENGTHS,
+    Lengths,
+    refusal_of_device,
+    refusal_of_forward,
+    refusal_of_numbers,
+    refusal_of_options,
+    refusal_of_sequences,
+    refusal_of_tensors,
+)
 from .sharding import refusal_of_sharding
 from .sinks import refusal_of_sink
 
@@ -40,20 +48,28 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
     device.
     """
-    reason = refusal_of_options(call.causal, call.window, call.scale, call.level, call.layout, call.lengths)
+    reason = refusal_of_options(
+        call.causal, call.window, call.scale, call.level, call.layout, call.lengths
+    )
     if reason:
         return reason
-    return (_of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call)) or refusal_of_device(call.q.device.index)
+    return (
+        _of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call)
+    ) or refusal_of_device(call.q.device.index)
 
 
 def _of_sequences(call: Call, reads_offsets: bool) -> str | None:
-    reason = refusal_of_sequences(call.q, call.k, call.v, call.lengths, call.sides) or refusal_of_sink(call.sink, call.q, PACKED)
+    reason = refusal_of_sequences(
+        call.q, call.k, call.v, call.lengths, call.sides
+    ) or refusal_of_sink(call.sink, call.q, PACKED)
     return reason or (refusal_of_numbers(call.q, call.k, call.lengths) if reads_offsets else None)
 
 
 def _of_batch(call: Call) -> str | None:
     layout = call.layout or LAYOUTS[0]
-    reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides) or refusal_of_forward(call.q, call.k, call.sides, layout)
+    reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides) or refusal_of_forward(
+        call.q, call.k, call.sides, layout
+    )
     if reason is None and not torch.compiler.is_dynamo_compiling():  # which traces local tensors
         reason = refusal_of_sharding(call.q, call.k, layout)
     return reason or refusal_of_sink(call.sink, call.q, layout)

@@ -18,8 +18,10 @@ def define(name: str, schema: str) -> None:
         torch.library.define(name, schema, tags=torch.Tag.pt2_compliant_tag)
     found, wanted = _overload(name)._schema, torch._C.parse_schema(name + schema)
     if str(found) != str(wanted):
-        raise RuntimeError(f"this process has imported another version of {__name__.partition('.')[0]} before, whose operator is {found}, "
-                           f"expected {wanted}: start the process again")
+        raise RuntimeError(
+            f"this process has imported another version of {__name__.partition('.')[0]} before,"
+            f" whose operator is {found}, expected {wanted}: start the process again"
+        )
 
 
 def implement(name: str, key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -32,6 +34,7 @@ def implement(name: str, key: str) -> Callable[[Callable[..., Any]], Callable[..
         is_new = key not in functions
         functions[key] = function
         if is_new:
+
             def call(*arguments: Any, **rest: Any) -> Any:
                 return functions[key](*arguments, **rest)
 

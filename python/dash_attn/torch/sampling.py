@@ -52,7 +52,9 @@ def record_event(device: int, stream: int | None = None) -> Any:
     """On a stream by its handle, or on the current one."""
     event = torch.cuda.Event(enable_timing=True)
     with torch.cuda.device(device):
-        event.record(torch.cuda.current_stream() if stream is None else torch.cuda.ExternalStream(stream))
+        event.record(
+            torch.cuda.current_stream() if stream is None else torch.cuda.ExternalStream(stream)
+        )
     return event
 
 
@@ -75,7 +77,10 @@ class Sample:
         if self.end is not None:
             self.end.synchronize()
             self.whole = round(1000 * self.begin.elapsed_time(self.end), DIGITS)
-            self.launches = [(label, round(1000 * begin.elapsed_time(end), DIGITS)) for label, begin, end in self.events]
+            self.launches = [
+                (label, round(1000 * begin.elapsed_time(end), DIGITS))
+                for label, begin, end in self.events
+            ]
             self.begin, self.end, self.events = None, None, []
 
 
@@ -89,7 +94,10 @@ class Sampler:
         if type(every) is not int or every < 1:
             raise ArgumentError(f"every: expected a whole number of steps above 0, found {every!r}")
         if clocks and importlib.util.find_spec("pynvml") is None:
-            raise ArgumentError("clocks: expected the package nvidia-ml-py, which asks for them, found none; install it, or leave clocks out")
+            raise ArgumentError(
+                "clocks: expected the package nvidia-ml-py, which asks for them, found none;"
+                " install it, or leave clocks out"
+            )
         self.every, self._device, self._clocks = every, device, clocks
         self._number, self._is_inside, self._lock = 0, False, new_lock()
         self._samples: list[Sample] = []
@@ -97,7 +105,9 @@ class Sampler:
     @contextmanager
     def step(self) -> Iterator[None]:
         if self._is_inside:
-            raise ArgumentError("step: expected steps one behind the other, found one inside of another")
+            raise ArgumentError(
+                "step: expected steps one behind the other, found one inside of another"
+            )
         number, self._number = self._number, self._number + 1
         self._is_inside = True
         try:
@@ -109,7 +119,10 @@ class Sampler:
             self._is_inside = False
 
     def _sampled(self, number: int) -> Iterator[None]:
-        sample, device = Sample(number), torch.cuda.current_device() if self._device is None else self._device
+        sample, device = (
+            Sample(number),
+            (torch.cuda.current_device() if self._device is None else self._device),
+        )
 
         def around(launch: Any) -> Callable[[], None]:
             label, stream = launch.label, launch.workspace.stream
@@ -131,7 +144,10 @@ class Sampler:
             observers.remove(around)
         sample.end = record_event(device)  # of a step that failed nothing is kept
         if self._clocks:
-            sample.clock, sample.power = torch.cuda.clock_rate(device), torch.cuda.power_draw(device) / 1000
+            sample.clock, sample.power = (
+                torch.cuda.clock_rate(device),
+                torch.cuda.power_draw(device) / 1000,
+            )
         self._samples.append(sample)
         del self._samples[:-MOST_SAMPLES]
 
@@ -146,9 +162,24 @@ class Sampler:
         one first. Waits for the device."""
         samples = self.samples()
         count = max((len(sample.launches) for sample in samples), default=0)
-        names = [next(sample.launches[row][0] for sample in samples if row < len(sample.launches)).split(" ")[1:2] for row in range(count)]
-        return Heat(title, tuple(" ".join((str(row), *name)) for row, name in enumerate(names)),
-                    tuple(tuple(sample.launches[row][1] if row < len(sample.launches) else None for sample in samples) for row in range(count)), "launch")
+        names = [
+            next(sample.launches[row][0] for sample in samples if row < len(sample.launches)).split(
+                " "
+            )[1:2]
+            for row in range(count)
+        ]
+        return Heat(
+            title,
+            tuple(" ".join((str(row), *name)) for row, name in enumerate(names)),
+            tuple(
+                tuple(
+                    sample.launches[row][1] if row < len(sample.launches) else None
+                    for sample in samples
+                )
+                for row in range(count)
+            ),
+            "launch",
+        )
 
     def ranks(self, group: Any = None, title: str = "ranks by sampled steps") -> Heat:
         """Whole steps of all ranks of a group of torch.distributed, on each of them; of this

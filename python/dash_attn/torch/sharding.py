@@ -24,11 +24,18 @@ def refusal_of_sharding(q: Any, k: Any, layout: str) -> str | None:
     for name, tensor in (("q", q), ("k", k)):
         for i, placement in enumerate(tensor.placements):
             if placement.is_shard(rows):
-                return (f"{name}: expected shards of the batch or of heads, found Shard({rows}), of rows: every row would be gathered on every device; "
-                        "dash_attn.distributed computes documents whose rows lie on several GPUs, from local tensors (DTensor.to_local())")
+                return (
+                    f"{name}: expected shards of the batch or of heads, found Shard({rows}), of"
+                    " rows: every row would be gathered on every device; dash_attn.distributed"
+                    " computes documents whose rows lie on several GPUs, from local tensors"
+                    " (DTensor.to_local())"
+                )
             if placement.is_shard(heads) and k.shape[heads] % tensor.device_mesh.size(i):
-                return (f"k: expected a number of heads that {tensor.device_mesh.size(i)} devices divide among them, found {k.shape[heads]}; "
-                        "shard the batch, or repeat heads of k and v")
+                return (
+                    f"k: expected a number of heads that {tensor.device_mesh.size(i)} devices"
+                    f" divide among them, found {k.shape[heads]}; shard the batch, or repeat heads"
+                    " of k and v"
+                )
     return None
 
 
@@ -43,13 +50,38 @@ def _teach() -> None:
     of_sinks = (Replicate(), Replicate(), Shard(0))
 
     @register_sharding(gradients)
-    def rule(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float, *dlse: Any) -> list[Any]:
+    def rule(
+        do: Any,
+        q: Any,
+        k: Any,
+        v: Any,
+        o: Any,
+        lse: Any,
+        left: int,
+        right: int,
+        scale: float,
+        *dlse: Any,
+    ) -> list[Any]:
         return [([way] * 3, [*[way] * 6, *[None] * 3, *[way] * len(dlse)]) for way in ways]
 
     @register_sharding(gradients_with_sink)
-    def rule_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float,
-                       *dlse: Any) -> list[Any]:
-        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3, *[way] * len(dlse)]) for way, of_sink in zip(ways, of_sinks)]
+    def rule_with_sink(
+        do: Any,
+        q: Any,
+        k: Any,
+        v: Any,
+        o: Any,
+        lse: Any,
+        sink: Any,
+        left: int,
+        right: int,
+        scale: float,
+        *dlse: Any,
+    ) -> list[Any]:
+        return [
+            ([way] * 4, [*[way] * 6, of_sink, *[None] * 3, *[way] * len(dlse)])
+            for way, of_sink in zip(ways, of_sinks)
+        ]
 
     @register_sharding(add_sink)
     def rule_of_forward(o: Any, lse: Any, sink: Any) -> list[Any]:

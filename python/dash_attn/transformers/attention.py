@@ -7,7 +7,14 @@ from typing import Any
 import torch
 
 from ..torch import attention
-from .documents import WITH_OFFSETS, demand_positions, has_several, is_inside, packed_unnoticed, refuse_unnoticed
+from .documents import (
+    WITH_OFFSETS,
+    demand_positions,
+    has_several,
+    is_inside,
+    packed_unnoticed,
+    refuse_unnoticed,
+)
 from .masks import Mask
 from .refusal import cannot_wait, refuse, spelled
 from .worlds import attend_in, current_world
@@ -16,14 +23,37 @@ from .worlds import attend_in, current_world
 UNSERVED = {"dropout": 0.0, "output_attentions": False}
 # And what changes nothing of what attention computes: about other layers, other outputs, the loss,
 # or how another attention does it.
-HARMLESS = frozenset({"deterministic", "logits_to_keep", "num_items_in_batch", "output_hidden_states", "output_router_logits", "use_cache"})
+HARMLESS = frozenset(
+    {
+        "deterministic",
+        "logits_to_keep",
+        "num_items_in_batch",
+        "output_hidden_states",
+        "output_router_logits",
+        "use_cache",
+    }
+)
 
 
-def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Mask | None = None, *,
-           scaling: float | None = None, is_causal: bool | None = None, position_ids: torch.Tensor | None = None,
-           sliding_window: int | None = None, cu_seq_lens_q: torch.Tensor | None = None, cu_seq_lens_k: torch.Tensor | None = None,
-           max_length_q: int | None = None, max_length_k: int | None = None, seq_idx: torch.Tensor | None = None,
-           s_aux: torch.Tensor | None = None, **others: Any) -> tuple[torch.Tensor, None]:
+def attend(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: Mask | None = None,
+    *,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    position_ids: torch.Tensor | None = None,
+    sliding_window: int | None = None,
+    cu_seq_lens_q: torch.Tensor | None = None,
+    cu_seq_lens_k: torch.Tensor | None = None,
+    max_length_q: int | None = None,
+    max_length_k: int | None = None,
+    seq_idx: torch.Tensor | None = None,
+    s_aux: torch.Tensor | None = None,
+    **others: Any,
+) -> tuple[torch.Tensor, None]:
     """[batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out. s_aux: sinks, [heads].
 
     The mask says what is seen; where there is none, all is, as with "eager". is_causal and
@@ -39,9 +69,14 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
     if hidden > 0 and seen.right == 0:  # a buffer that is longer than what was written to it
         columns -= hidden
         key, value = key[:, :, :columns], value[:, :, :columns]
-    elif (seen.left is not None or seen.right is not None) and seen.q_offset + rows != seen.kv_offset + columns:
-        raise refuse("a mask whose last row and last column are one token", f"rows {seen.q_offset} to {seen.q_offset + rows} beside columns "
-                     f"{seen.kv_offset} to {seen.kv_offset + columns}")
+    elif (
+        seen.left is not None or seen.right is not None
+    ) and seen.q_offset + rows != seen.kv_offset + columns:
+        raise refuse(
+            "a mask whose last row and last column are one token",
+            f"rows {seen.q_offset} to {seen.q_offset + rows} beside columns "
+            f"{seen.kv_offset} to {seen.kv_offset + columns}",
+        )
     _demand_agreement(module, seen, is_causal, sliding_window, rows, columns)
     if (world := current_world()) is not None:
         return attend_in(world, query, key, value, seen, position_ids, scaling, s_aux), None
@@ -49,18 +84,34 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
     options = {"scale": scaling, "sink": s_aux}
     if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
         if query.shape[0] != 1:
-            raise refuse("packed documents in one row", f"{query.shape[0]} rows beside cu_seq_lens", "pack all documents into one")
-        options |= {"cu_seqlens_q": cu_seq_lens_q, "cu_seqlens_k": cu_seq_lens_k, "max_seqlen_q": max_length_q, "max_seqlen_k": max_length_k}
+            raise refuse(
+                "packed documents in one row",
+                f"{query.shape[0]} rows beside cu_seq_lens",
+                "pack all documents into one",
+            )
+        options |= {
+            "cu_seqlens_q": cu_seq_lens_q,
+            "cu_seqlens_k": cu_seq_lens_k,
+            "max_seqlen_q": max_length_q,
+            "max_seqlen_k": max_length_k,
+        }
         return _of_documents(query, key, value, seen, options), None
     if seen.documents is not None:
         offsets, longest = seen.documents.offsets
         options |= {"cu_seqlens_q": offsets, "max_seqlen_q": longest}
         return _of_documents(query, key, value, seen, options), None
     if seq_idx is not None:
-        raise refuse("cu_seq_lens_q beside seq_idx", "none", f"pass both, as {WITH_OFFSETS} gives them")
+        raise refuse(
+            "cu_seq_lens_q beside seq_idx", "none", f"pass both, as {WITH_OFFSETS} gives them"
+        )
     if rows > 1:
         refuse_unnoticed(rows)
-        if not is_inside() and position_ids is not None and not cannot_wait(position_ids) and has_several(position_ids):
+        if (
+            not is_inside()
+            and position_ids is not None
+            and not cannot_wait(position_ids)
+            and has_several(position_ids)
+        ):
             raise packed_unnoticed()
     return attention(query, key, value, **sides, **options).transpose(1, 2).contiguous(), None
 
@@ -78,28 +129,57 @@ def _demand_mask(given: Any, rows: int, columns: int) -> Mask:
     if given is None:
         return Mask(rows, columns)
     if not isinstance(given, Mask):
-        raise refuse("a mask of transformers' own functions", f"one that was made in another way, {spelled(given)}")
+        raise refuse(
+            "a mask of transformers' own functions",
+            f"one that was made in another way, {spelled(given)}",
+        )
     if (given.q_length, given.kv_length) != (rows, columns):
-        raise refuse(f"{given.q_length} rows and {given.kv_length} columns as the mask has", f"{rows} and {columns}")
-    if (given.left is not None or given.right is not None) and isinstance(given.q_offset, torch.Tensor):
-        raise refuse("a cache whose length the host knows", "one whose length is on the device, as a StaticCache has it behind its first tokens",
-                     "use a DynamicCache, or choose another one")
+        raise refuse(
+            f"{given.q_length} rows and {given.kv_length} columns as the mask has",
+            f"{rows} and {columns}",
+        )
+    if (given.left is not None or given.right is not None) and isinstance(
+        given.q_offset, torch.Tensor
+    ):
+        raise refuse(
+            "a cache whose length the host knows",
+            "one whose length is on the device, as a StaticCache has it behind its first tokens",
+            "use a DynamicCache, or choose another one",
+        )
     return given
 
 
-def _demand_agreement(module: Any, seen: Mask, is_causal: bool | None, sliding_window: int | None, rows: int, columns: int) -> None:
+def _demand_agreement(
+    module: Any,
+    seen: Mask,
+    is_causal: bool | None,
+    sliding_window: int | None,
+    rows: int,
+    columns: int,
+) -> None:
     """An attention function is told of the mask by its arguments, too; where these say something
     else, one of them is wrong. (Without a mask "eager" hides nothing, whatever they say.)"""
     said = getattr(module, "is_causal", None) if is_causal is None else is_causal
     if rows > 1 and said is not None and bool(said) != (seen.right == 0):
-        raise refuse(f"a {'causal' if said else 'full'} mask, as is_causal={said} says", f"one with {_bounds(seen)}")
-    if sliding_window is not None and sliding_window - 1 != (columns - 1 if seen.left is None else seen.left) and \
-            not (seen.left is None and sliding_window >= columns):
-        raise refuse(f"the mask of a window, as sliding_window={sliding_window} says", f"one with {_bounds(seen)}")
+        raise refuse(
+            f"a {'causal' if said else 'full'} mask, as is_causal={said} says",
+            f"one with {_bounds(seen)}",
+        )
+    if (
+        sliding_window is not None
+        and sliding_window - 1 != (columns - 1 if seen.left is None else seen.left)
+        and not (seen.left is None and sliding_window >= columns)
+    ):
+        raise refuse(
+            f"the mask of a window, as sliding_window={sliding_window} says",
+            f"one with {_bounds(seen)}",
+        )
 
 
 def _bounds(seen: Mask) -> str:
-    left, right = ("no bound" if side is None else f"{side} columns" for side in (seen.left, seen.right))
+    left, right = (
+        "no bound" if side is None else f"{side} columns" for side in (seen.left, seen.right)
+    )
     return f"{left} before a row's own and {right} behind it"
 
 
@@ -115,11 +195,18 @@ def _sides(seen: Mask, rows: int, columns: int) -> dict[str, Any]:
     return {"window": (columns if left == -1 and right == 0 else left, right)}
 
 
-def _of_documents(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, seen: Mask, options: dict[str, Any]) -> torch.Tensor:
+def _of_documents(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, seen: Mask, options: dict[str, Any]
+) -> torch.Tensor:
     """All rows of the batch one behind the other."""
     if query.shape[2] != key.shape[2]:
-        raise refuse("as many rows of q as of k beside packed documents", f"{query.shape[2]} and {key.shape[2]}")
+        raise refuse(
+            "as many rows of q as of k beside packed documents",
+            f"{query.shape[2]} and {key.shape[2]}",
+        )
     demand_positions(query.shape[2])
     packed = [x.transpose(1, 2).flatten(0, 1) for x in (query, key, value)]
     window = (-1 if seen.left is None else seen.left, -1 if seen.right is None else seen.right)
-    return attention(*packed, window=window, **options).unflatten(0, (query.shape[0], -1)).contiguous()
+    return (
+        attention(*packed, window=window, **options).unflatten(0, (query.shape[0], -1)).contiguous()
+    )

@@ -37,7 +37,9 @@ class Documents:
         cannot ask: it is told of several by cu_seq_lens_q, and ends with an error when it runs
         if there are several without."""
         if cannot_wait(numbers) and not (_inside() and _inside()[-1].has_offsets):
-            torch._assert_async((numbers[:, -1:] == numbers[:, :1]).all(), "position_ids of packed sequences")
+            torch._assert_async(
+                (numbers[:, -1:] == numbers[:, :1]).all(), "position_ids of packed sequences"
+            )
             return None
         return Documents(numbers)
 
@@ -48,7 +50,12 @@ class Documents:
         steps = self.numbers.diff(dim=-1)
         begins = torch.ones_like(self.numbers, dtype=torch.bool)
         begins[:, 1:] = steps != 0
-        found = torch.cat([begins.flatten().nonzero()[:, 0], begins.new_full((1,), begins.numel(), dtype=torch.long)])
+        found = torch.cat(
+            [
+                begins.flatten().nonzero()[:, 0],
+                begins.new_full((1,), begins.numel(), dtype=torch.long),
+            ]
+        )
         longest, descends = torch.stack([found.diff().max(), (steps < 0).any()]).tolist()
         if descends:
             raise refuse("documents whose numbers ascend in a row", "others")
@@ -85,7 +92,11 @@ class _Memo:
             return found
         found = self._find(tensor)
         key = id(tensor)
-        self._known[key] = weakref.ref(tensor, lambda gone: self._forget(key, gone)), tensor._version, found
+        self._known[key] = (
+            weakref.ref(tensor, lambda gone: self._forget(key, gone)),
+            tensor._version,
+            found,
+        )
         return found
 
     def _forget(self, key: int, gone: Any) -> None:
@@ -99,12 +110,15 @@ _has_begins = _Memo(lambda positions: bool(begins_of(positions).any()))
 
 def has_several(positions: torch.Tensor) -> bool:
     """Waits for the device, once."""
-    return torch.is_tensor(positions) and positions.dim() > 0 and positions.shape[-1] > 1 and \
-        (_has_begins if not positions.is_inference() else _has_begins._find)(positions)
+    return (
+        torch.is_tensor(positions)
+        and positions.dim() > 0
+        and positions.shape[-1] > 1
+        and (_has_begins if not positions.is_inference() else _has_begins._find)(positions)
+    )
 
 
-# ---- Models
-# ---------------------------------------------------------------------------------------------
+# ---- Models --------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,7 +149,9 @@ def refuse_unnoticed(rows: int) -> None:
     for one in _inside():
         if one.rows is not None and one.rows == rows:
             if one.has_offsets:
-                raise refuse("cu_seq_lens_q at each layer of the model that it was given to", "none")
+                raise refuse(
+                    "cu_seq_lens_q at each layer of the model that it was given to", "none"
+                )
             raise packed_unnoticed()
 
 
@@ -143,27 +159,43 @@ def demand_positions(rows: int) -> None:
     """For attention that was told of documents: their positions begin anew only in models that
     take positions."""
     inside = _inside()
-    if any(one.rows == rows for one in inside) and "position_ids" not in _parameters[type(inside[-1].model)]:
-        raise refuse("a model that takes position_ids, beside cu_seq_lens_q", f"{type(inside[-1].model).__name__}, which does not")
+    if (
+        any(one.rows == rows for one in inside)
+        and "position_ids" not in _parameters[type(inside[-1].model)]
+    ):
+        raise refuse(
+            "a model that takes position_ids, beside cu_seq_lens_q",
+            f"{type(inside[-1].model).__name__}, which does not",
+        )
 
 
 def packed_unnoticed() -> Exception:
-    return refuse("position_ids that go up by 1", "others, as of packed documents, where the model takes them for one", "leave attention_mask out and "
-                  f"pass use_cache=False, or pass cu_seq_lens_q, as {WITH_OFFSETS} gives it, or choose another one")
+    return refuse(
+        "position_ids that go up by 1",
+        "others, as of packed documents, where the model takes them for one",
+        "leave attention_mask out and pass use_cache=False, or pass cu_seq_lens_q, as"
+        f" {WITH_OFFSETS} gives it, or choose another one",
+    )
 
 
 def _enter(model: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
     if getattr(model.config, "_attn_implementation", None) != NAME:
         return
-    positions, offsets = _argument(model, "position_ids", arguments, options), options.get("cu_seq_lens_q")
+    positions, offsets = (
+        _argument(model, "position_ids", arguments, options),
+        options.get("cu_seq_lens_q"),
+    )
     if not isinstance(positions, torch.Tensor) or positions.dim() == 0 or positions.shape[-1] < 2:
         positions = None
     rows = None
     # a model around it was asked
     if offsets is not None and not (positions is None and is_inside()):
         if positions is None:
-            raise refuse("position_ids beside cu_seq_lens_q", "none: positions would go on from one document to the next",
-                         f"pass both, as {WITH_OFFSETS} gives them")
+            raise refuse(
+                "position_ids beside cu_seq_lens_q",
+                "none: positions would go on from one document to the next",
+                f"pass both, as {WITH_OFFSETS} gives them",
+            )
         rows = positions.shape[-1]
         if positions.dim() < 2 or positions.shape[-2] == 1:  # attention refuses others
             _demand_agreement(positions, offsets)
@@ -192,12 +224,22 @@ def _demand_agreement(positions: torch.Tensor, offsets: torch.Tensor) -> None:
     begins, rows = begins_of(positions), positions.shape[-1]
     said = torch.zeros(rows + 1, dtype=torch.bool, device=positions.device)
     said[offsets.long().clamp(0, rows)] = True
-    agrees = (said[1:-1] == begins).all() & said[0] & said[-1] & (offsets >= 0).all() & (offsets <= rows).all()
+    agrees = (
+        (said[1:-1] == begins).all()
+        & said[0]
+        & said[-1]
+        & (offsets >= 0).all()
+        & (offsets <= rows).all()
+    )
     if cannot_wait(positions):
         torch._assert_async(agrees, "position_ids and cu_seq_lens_q")
     elif not bool(agrees):
-        raise refuse("position_ids that begin anew where cu_seq_lens_q has a document begin, and nowhere else", "others", "pass those of one collator, as "
-                     f"{WITH_OFFSETS} gives them")
+        raise refuse(
+            "position_ids that begin anew where cu_seq_lens_q has a document begin, and nowhere"
+            " else",
+            "others",
+            f"pass those of one collator, as {WITH_OFFSETS} gives them",
+        )
 
 
 def watch_models() -> None:
@@ -209,8 +251,13 @@ def watch_models() -> None:
     def checked(self: Any, *arguments: Any, **options: Any) -> Any:
         found = check(self, *arguments, **options)
         for model in self.modules() if found == NAME else ():
-            if isinstance(model, PreTrainedModel) and _enter not in model._forward_pre_hooks.values():
-                _parameters[type(model)] = tuple(inspect.signature(type(model).forward).parameters)[1:]
+            if (
+                isinstance(model, PreTrainedModel)
+                and _enter not in model._forward_pre_hooks.values()
+            ):
+                _parameters[type(model)] = tuple(inspect.signature(type(model).forward).parameters)[
+                    1:
+                ]
                 model.register_forward_pre_hook(_enter, with_kwargs=True)
                 model.register_forward_hook(_leave, always_call=True)
         return found

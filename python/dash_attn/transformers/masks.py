@@ -13,8 +13,14 @@ from typing import Any, NoReturn
 
 import torch
 from transformers import masking_utils
-from transformers.masking_utils import (and_masks, bidirectional_mask_function, causal_mask_function, packed_sequence_mask_function,
-                                        sliding_window_bidirectional_overlay, sliding_window_overlay)
+from transformers.masking_utils import (
+    and_masks,
+    bidirectional_mask_function,
+    causal_mask_function,
+    packed_sequence_mask_function,
+    sliding_window_bidirectional_overlay,
+    sliding_window_overlay,
+)
 
 from .documents import Documents
 from .refusal import cannot_wait, refuse
@@ -66,16 +72,31 @@ class Mask:
         index = index if isinstance(index, tuple) else (index,)
         if Ellipsis in index:
             at = index.index(Ellipsis)
-            index = index[:at] + (slice(None),) * (self.ndim + 1 - len(index)) + index[at + 1:]
+            index = index[:at] + (slice(None),) * (self.ndim + 1 - len(index)) + index[at + 1 :]
         index += (slice(None),) * (self.ndim - len(index))
-        if len(index) != self.ndim or any(not isinstance(one, slice) or one.step not in (None, 1) for one in index) or \
-                any(range(length)[one] != range(length) for length, one in zip(self.shape[:2], index)):
+        if (
+            len(index) != self.ndim
+            or any(not isinstance(one, slice) or one.step not in (None, 1) for one in index)
+            or any(
+                range(length)[one] != range(length) for length, one in zip(self.shape[:2], index)
+            )
+        ):
             _refuse_use(f"indexed by {index}")
-        rows, columns = (range(length)[one] for length, one in zip((self.q_length, self.kv_length), index[2:]))
-        if self.documents is not None and (len(rows), len(columns)) != (self.q_length, self.kv_length):
+        rows, columns = (
+            range(length)[one] for length, one in zip((self.q_length, self.kv_length), index[2:])
+        )
+        if self.documents is not None and (len(rows), len(columns)) != (
+            self.q_length,
+            self.kv_length,
+        ):
             _refuse_use("cut while documents are packed")
-        return dataclasses.replace(self, q_length=len(rows), kv_length=len(columns), q_offset=self.q_offset + rows.start,
-                                   kv_offset=self.kv_offset + columns.start)
+        return dataclasses.replace(
+            self,
+            q_length=len(rows),
+            kv_length=len(columns),
+            q_offset=self.q_offset + rows.start,
+            kv_offset=self.kv_offset + columns.start,
+        )
 
     @classmethod
     def __torch_function__(cls, function: Any, *_: Any, **__: Any) -> NoReturn:
@@ -95,29 +116,72 @@ class Mask:
 
 
 def _refuse_use(how: str) -> NoReturn:
-    raise refuse("a model that leaves the mask to its attention", f"one that computes with it: the mask is {how}")
+    raise refuse(
+        "a model that leaves the mask to its attention",
+        f"one that computes with it: the mask is {how}",
+    )
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "and", "rand", "or", "ror", "xor", "lt", "le", "gt", "ge"):
-    setattr(Mask, f"__{_name}__", lambda self, other, name=_name: _refuse_use(f"an operand of {name}"))
+for _name in (
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+):
+    setattr(
+        Mask, f"__{_name}__", lambda self, other, name=_name: _refuse_use(f"an operand of {name}")
+    )
 for _name in ("invert", "neg", "bool", "len", "iter", "float", "int"):
     setattr(Mask, f"__{_name}__", lambda self, name=_name: _refuse_use(f"an operand of {name}"))
 
 
-def mask(*, batch_size: int = 1, q_length: int, kv_length: int, q_offset: Any = 0, kv_offset: int = 0,
-         mask_function: Callable[..., Any] = causal_mask_function, attention_mask: Any = None, **_: Any) -> Mask:
+def mask(
+    *,
+    batch_size: int = 1,
+    q_length: int,
+    kv_length: int,
+    q_offset: Any = 0,
+    kv_offset: int = 0,
+    mask_function: Callable[..., Any] = causal_mask_function,
+    attention_mask: Any = None,
+    **_: Any,
+) -> Mask:
     """What transformers calls to make a mask. What no kernel has is refused here, where models
     say what they want."""
     if isinstance(attention_mask, Mask):
         return attention_mask
     seen = read(mask_function)
     if seen is None or seen.is_remapped and seen.documents is None:
-        raise refuse("a causal mask, that of a sliding window, or a full one", "another, as of blocks")
-    known = None if isinstance(q_offset, torch.Tensor) else min(q_offset + q_length, kv_offset + kv_length)
+        raise refuse(
+            "a causal mask, that of a sliding window, or a full one", "another, as of blocks"
+        )
+    known = (
+        None
+        if isinstance(q_offset, torch.Tensor)
+        else min(q_offset + q_length, kv_offset + kv_length)
+    )
     if attention_mask is not None and not (seen.right == 0 and known is None):
-        _refuse_padding(attention_mask, kv_offset, known if seen.right == 0 else kv_offset + kv_length)
-    documents = None if seen.documents is None else Documents.of(seen.documents.expand(batch_size, -1))
-    return Mask(q_length, kv_length, q_offset, kv_offset, seen.left, seen.right, documents, batch_size)
+        _refuse_padding(
+            attention_mask, kv_offset, known if seen.right == 0 else kv_offset + kv_length
+        )
+    documents = (
+        None if seen.documents is None else Documents.of(seen.documents.expand(batch_size, -1))
+    )
+    return Mask(
+        q_length, kv_length, q_offset, kv_offset, seen.left, seen.right, documents, batch_size
+    )
 
 
 def _refuse_padding(attention_mask: torch.Tensor, begin: int, end: int) -> None:
@@ -126,11 +190,17 @@ def _refuse_padding(attention_mask: torch.Tensor, begin: int, end: int) -> None:
     seen = attention_mask[:, begin:end].bool()
     expected = "sequences of one length"
     if seen.shape[1] < end - begin:
-        raise refuse(expected, f"an attention_mask of {attention_mask.shape[1]} columns for {end} tokens")
+        raise refuse(
+            expected, f"an attention_mask of {attention_mask.shape[1]} columns for {end} tokens"
+        )
     if cannot_wait(seen):  # it ends with an error of the device instead
         torch._assert_async(seen.all(), "attention_mask with padding")
     elif not bool(seen.all()):
-        raise refuse(expected, f"an attention_mask that hides {int((~seen).sum())} tokens as padding", "leave padding out, or choose another one")
+        raise refuse(
+            expected,
+            f"an attention_mask that hides {int((~seen).sum())} tokens as padding",
+            "leave padding out, or choose another one",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +234,11 @@ def read(function: Any) -> Seen | None:
         return Seen(documents=_free(function, "packed_sequence_mask"))
     if code is _CODES["remapped"]:
         inner = read(_free(function, "mask_function"))
-        return None if inner is None or inner.documents is not None else dataclasses.replace(inner, is_remapped=True)
+        return (
+            None
+            if inner is None or inner.documents is not None
+            else dataclasses.replace(inner, is_remapped=True)
+        )
     return None
 
 
@@ -181,16 +255,25 @@ def _all_of(parts: list[Seen | None]) -> Seen | None:
         return None
     left = [part.left for part in parts if part.left is not None]
     right = [part.right for part in parts if part.right is not None]
-    return Seen(min(left) if left else None, min(right) if right else None, documents[0] if documents else None,
-                any([part.is_remapped for part in parts]))
+    return Seen(
+        min(left) if left else None,
+        min(right) if right else None,
+        documents[0] if documents else None,
+        any([part.is_remapped for part in parts]),
+    )
 
 
 def _codes() -> dict[str, Any]:
     """By which functions that transformers makes are told from others. Before 5.18 none was
     remapped."""
     remap = getattr(masking_utils, "remap_positions_for_packed_sequence", None)
-    made = {"and": and_masks(), "window": sliding_window_overlay(1), "window both ways": sliding_window_bidirectional_overlay(1),
-            "documents": packed_sequence_mask_function(None), "remapped": remap and remap(causal_mask_function, None)}
+    made = {
+        "and": and_masks(),
+        "window": sliding_window_overlay(1),
+        "window both ways": sliding_window_bidirectional_overlay(1),
+        "documents": packed_sequence_mask_function(None),
+        "remapped": remap and remap(causal_mask_function, None),
+    }
     return {name: getattr(one, "__code__", None) for name, one in made.items()}
 
 

@@ -14,7 +14,6 @@ from .documents import demand_positions
 from .masks import Mask
 from .refusal import refuse
 
-
 # of positions: for which world, in which version, and whether they are its
 _seen: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
@@ -30,12 +29,24 @@ def _are_the_worlds(world: Any, positions: torch.Tensor) -> bool:
     seen = _seen.get(positions)
     if seen is None or seen[0]() is not world or seen[1] != positions._version:
         expected = world.positions()
-        _seen[positions] = seen = weakref.ref(world), positions._version, positions.shape == (1, *expected.shape) and torch.equal(positions[0], expected)
+        _seen[positions] = seen = (
+            weakref.ref(world),
+            positions._version,
+            positions.shape == (1, *expected.shape) and torch.equal(positions[0], expected),
+        )
     return seen[2]
 
 
-def attend_in(world: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, seen: Mask, positions: torch.Tensor | None,
-              scaling: float | None, sink: torch.Tensor | None) -> torch.Tensor:
+def attend_in(
+    world: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    seen: Mask,
+    positions: torch.Tensor | None,
+    scaling: float | None,
+    sink: torch.Tensor | None,
+) -> torch.Tensor:
     """[1, heads, rows, head_dim] in, [1, rows, heads, head_dim] out. positions: have to be those
     of this rank's rows in the world's documents, which say where these begin, as the model's
     hook holds all offsets to positions. Raises ArgumentError for what a world does not serve."""
@@ -45,13 +56,26 @@ def attend_in(world: Any, query: torch.Tensor, key: torch.Tensor, value: torch.T
     if ranks > 1:
         raise refuse("a world of processes", f"one of {ranks} virtual ranks")
     if query.shape[0] != 1 or key.shape[2] != rows:
-        raise refuse("one row of the batch, with all tokens of this rank, and no cache", f"{query.shape[0]} rows of {rows} tokens beside {key.shape[2]}")
+        raise refuse(
+            "one row of the batch, with all tokens of this rank, and no cache",
+            f"{query.shape[0]} rows of {rows} tokens beside {key.shape[2]}",
+        )
     if sink is not None or seen.right != 0 or seen.left is not None and seen.left < rows - 1:
-        raise refuse("causal attention within documents, as a world has it", "a sink" if sink is not None else "another mask")
+        raise refuse(
+            "causal attention within documents, as a world has it",
+            "a sink" if sink is not None else "another mask",
+        )
     if scaling is not None and scaling != world.scale:
-        raise refuse(f"a scale of {world.scale}, as the world has it", str(scaling), f"make the world with scale={scaling}")
+        raise refuse(
+            f"a scale of {world.scale}, as the world has it",
+            str(scaling),
+            f"make the world with scale={scaling}",
+        )
     demand_positions(rows)
     if positions is None or not _are_the_worlds(world, positions):
-        raise refuse("position_ids that are world.positions()[None]", "none at the attention of a layer" if positions is None else "others",
-                     "they are this rank's rows' positions in the world's documents")
+        raise refuse(
+            "position_ids that are world.positions()[None]",
+            "none at the attention of a layer" if positions is None else "others",
+            "they are this rank's rows' positions in the world's documents",
+        )
     return attention(*(one[0].transpose(0, 1) for one in (query, key, value)), world=world)[None]

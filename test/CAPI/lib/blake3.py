@@ -7,9 +7,27 @@ import struct
 
 CHUNK_START, CHUNK_END, PARENT, ROOT = 1, 2, 4, 8
 MASK = 0xFFFFFFFF
-START = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
+START = (
+    0x6A09E667,
+    0xBB67AE85,
+    0x3C6EF372,
+    0xA54FF53A,
+    0x510E527F,
+    0x9B05688C,
+    0x1F83D9AB,
+    0x5BE0CD19,
+)
 ORDER = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
-MIXED = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15), (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
+MIXED = (
+    (0, 4, 8, 12),
+    (1, 5, 9, 13),
+    (2, 6, 10, 14),
+    (3, 7, 11, 15),
+    (0, 5, 10, 15),
+    (1, 6, 11, 12),
+    (2, 7, 8, 13),
+    (3, 4, 9, 14),
+)
 
 
 def compress(chain: tuple[int, ...], block: bytes, counter: int, flags: int) -> tuple[int, ...]:
@@ -31,11 +49,13 @@ def rotate(word: int, by: int) -> int:
 
 
 def chunk(data: bytes, counter: int, root: int) -> tuple[int, ...]:
-    blocks = [data[i:i + 64] for i in range(0, len(data), 64)] or [b""]
+    blocks = [data[i : i + 64] for i in range(0, len(data), 64)] or [b""]
     chain = START
     for i, block in enumerate(blocks):
         is_last = i + 1 == len(blocks)
-        chain = compress(chain, block, counter, (i == 0) * CHUNK_START | is_last * (CHUNK_END | root))
+        chain = compress(
+            chain, block, counter, (i == 0) * CHUNK_START | is_last * (CHUNK_END | root)
+        )
     return chain
 
 

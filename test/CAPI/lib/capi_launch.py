@@ -41,9 +41,19 @@ class Ran:
 def run(base: Path, mode: str = "run", text: str = "", **settings: Any) -> Ran:
     log = TMP / "calls"
     log.unlink(missing_ok=True)
-    environment = os.environ | {"DASH_STUB_LOG": str(log)} | {f"DASH_STUB_{name.upper()}": str(value) for name, value in settings.items()}
-    done = subprocess.run([BUILD / "bin/capi-launch", BUILD / "lib/libcapi-stub-driver.so", base, mode], input=text, text=True,
-                          env=environment, stdout=subprocess.PIPE, check=False)
+    environment = (
+        os.environ
+        | {"DASH_STUB_LOG": str(log)}
+        | {f"DASH_STUB_{name.upper()}": str(value) for name, value in settings.items()}
+    )
+    done = subprocess.run(
+        [BUILD / "bin/capi-launch", BUILD / "lib/libcapi-stub-driver.so", base, mode],
+        input=text,
+        text=True,
+        env=environment,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
     assert done.returncode in (0, 1), (done, base, mode)
     calls = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
     assert "contextless" not in [call[0] for call in calls], calls  # its threads have no context
@@ -54,9 +64,25 @@ def problem(given: dict[str, Any], sizes: dict[str, int], *more: str) -> str:
     """The lines that capi-launch reads."""
     lines = [f"size {name} {value}" for name, value in sizes.items()]
     for tensor in given.values():
-        numbers = (tensor.pointer, ELEMENTS[tensor.dtype], len(tensor.shape), *tensor.shape, *tensor.strides)
+        numbers = (
+            tensor.pointer,
+            ELEMENTS[tensor.dtype],
+            len(tensor.shape),
+            *tensor.shape,
+            *tensor.strides,
+        )
         lines.append("tensor " + " ".join(map(str, numbers)))
-    return "\n".join([*lines, f"workspace {WORKSPACE} 0", f"order {ORDER} 0", f"scale {128**-0.5}", *more, "go", ""])
+    return "\n".join(
+        [
+            *lines,
+            f"workspace {WORKSPACE} 0",
+            f"order {ORDER} 0",
+            f"scale {128**-0.5}",
+            *more,
+            "go",
+            "",
+        ]
+    )
 
 
 def sizes_of(given: dict[str, Any]) -> dict[str, int]:

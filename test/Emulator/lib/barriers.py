@@ -51,7 +51,9 @@ class Meetings:
     def arrive(self, number: int, wanted: int, threads: int) -> Meeting:
         meeting = self.open.setdefault(number, Meeting(wanted))
         if meeting.wanted != wanted or wanted % threads:
-            raise Wrong(f"comes to barrier {number} for {wanted} threads, others for {meeting.wanted}")
+            raise Wrong(
+                f"comes to barrier {number} for {wanted} threads, others for {meeting.wanted}"
+            )
         meeting.count += threads
         if meeting.is_over():
             del self.open[number]

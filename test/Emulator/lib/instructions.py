@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 Act = Callable[[Warp, Group, np.ndarray], None]
 LONGEST_NAP = 200
 # Launches run one behind the other here.
-IGNORED = ("griddepcontrol.", "setmaxnreg.", "wgmma.fence.", "fence.mbarrier_init.", "fence.proxy.async.global", "fence.proxy.tensormap::generic.acquire.gpu")
+IGNORED = (
+    "griddepcontrol.",
+    "setmaxnreg.",
+    "wgmma.fence.",
+    "fence.mbarrier_init.",
+    "fence.proxy.async.global",
+    "fence.proxy.tensormap::generic.acquire.gpu",
+)
 
 
 def action(program: Program, at: int) -> Callable[[Warp, Group], None]:
@@ -60,7 +67,11 @@ def decoded(program: Program, instruction: Instruction) -> Act:
         raise unknown(instruction)
     # What lanes do together waits for all that are left; barriers for threads know how many those
     # are.
-    return together(act) if ".sync" in name and root != "bar" or name in ("bar.warp.sync", "bar.sync", "bar.arrive") else act
+    return (
+        together(act)
+        if ".sync" in name and root != "bar" or name in ("bar.warp.sync", "bar.sync", "bar.arrive")
+        else act
+    )
 
 
 def together(act: Act) -> Act:
@@ -79,7 +90,11 @@ def jump(index: str, targets: list[int]) -> Act:
         if (numbers[lanes] >= len(targets)).any():
             raise Wrong(f"jumps to the {numbers[lanes].max()}th of {len(targets)} places")
         warp.groups.remove(group)
-        warp.groups += [Group(target, lanes & (numbers == i)) for i, target in enumerate(targets) if (lanes & (numbers == i)).any()]
+        warp.groups += [
+            Group(target, lanes & (numbers == i))
+            for i, target in enumerate(targets)
+            if (lanes & (numbers == i)).any()
+        ]
 
     return act
 
@@ -100,6 +115,7 @@ def sleep(warp: Warp, group: Group, lanes: np.ndarray) -> None:
 
 # ---- Between lanes.
 
+
 def shuffle(instruction: Instruction) -> Act | None:
     name, operands = instruction.name, instruction.operands
     if operands[3:] != ["31", "-1"] or name not in ("shfl.sync.idx.b32", "shfl.sync.bfly.b32"):
@@ -118,14 +134,20 @@ def vote(instruction: Instruction) -> Act | None:
     if instruction.name != "vote.sync.ballot.b32" or instruction.operands[2] != "-1":
         return None
     return lambda warp, group, lanes: warp.write(
-        group, target, constant(int(sum(1 << int(lane) for lane in LANE[lanes & warp.r[source]])), u32), lanes)
+        group,
+        target,
+        constant(int(sum(1 << int(lane) for lane in LANE[lanes & warp.r[source]])), u32),
+        lanes,
+    )
 
 
 def redux(instruction: Instruction) -> Act | None:
     target, source = instruction.operands[:2]
     if instruction.name != "redux.sync.add.s32":
         return None
-    return lambda warp, group, lanes: warp.write(group, target, constant(int(warp.r[source][lanes].astype(i64).sum()), u32), lanes)
+    return lambda warp, group, lanes: warp.write(
+        group, target, constant(int(warp.r[source][lanes].astype(i64).sum()), u32), lanes
+    )
 
 
 def bar(instruction: Instruction) -> Act | None:
@@ -134,7 +156,9 @@ def bar(instruction: Instruction) -> Act | None:
     number, wanted = (word(text) for text in [*instruction.operands, "0"][:2])
 
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
-        meeting = warp.block.meetings.arrive(int(number(warp.r)[0]), int(wanted(warp.r)[0]) or warp.block.machine.threads, 32)
+        meeting = warp.block.meetings.arrive(
+            int(number(warp.r)[0]), int(wanted(warp.r)[0]) or warp.block.machine.threads, 32
+        )
         warp.block.machine.happens()
         if instruction.name == "bar.sync":
             group.wait = meeting.is_over
@@ -144,11 +168,18 @@ def bar(instruction: Instruction) -> Act | None:
 
 # ---- Memory, a thread's own accesses.
 
+
 def load(instruction: Instruction) -> Act | None:
-    found = re.fullmatch(r"ld(?:\.acquire\.gpu)?\.(global|shared)(?:\.nc)?(?:\.L1::no_allocate)?(\.v[24])?\.([bs]32)", instruction.name)
+    found = re.fullmatch(
+        r"ld(?:\.acquire\.gpu)?\.(global|shared)(?:\.nc)?(?:\.L1::no_allocate)?(\.v[24])?\.([bs]32)",
+        instruction.name,
+    )
     if not found:
         return None
-    targets, place = operands_of(instruction.operands[0].strip("{}")), address(instruction.operands[1])
+    targets, place = (
+        operands_of(instruction.operands[0].strip("{}")),
+        address(instruction.operands[1]),
+    )
     widens = found[3] == "s32"
 
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
@@ -166,10 +197,15 @@ def load(instruction: Instruction) -> Act | None:
 
 
 def store(instruction: Instruction) -> Act | None:
-    found = re.fullmatch(r"st(?:\.(?:relaxed|release)\.gpu)?\.(global|shared)(?:\.v[24])?\.[bf]32", instruction.name)
+    found = re.fullmatch(
+        r"st(?:\.(?:relaxed|release)\.gpu)?\.(global|shared)(?:\.v[24])?\.[bf]32", instruction.name
+    )
     if not found:
         return None
-    place, values = address(instruction.operands[0]), [word(text) for text in operands_of(instruction.operands[1].strip("{}"))]
+    place, values = (
+        address(instruction.operands[0]),
+        [word(text) for text in operands_of(instruction.operands[1].strip("{}"))],
+    )
 
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
         words = np.stack([value(warp.r)[lanes] for value in values], axis=1)
@@ -177,7 +213,9 @@ def store(instruction: Instruction) -> Act | None:
             warp.block.machine.memory.store(place(warp.r, lanes), words)
             warp.block.machine.happens()
         else:
-            warp.block.shared.note(warp.number, lanes, warp.block.shared.store(place(warp.r, lanes), words))
+            warp.block.shared.note(
+                warp.number, lanes, warp.block.shared.store(place(warp.r, lanes), words)
+            )
 
     return act
 
@@ -209,7 +247,10 @@ def matrices(instruction: Instruction) -> Act | None:
     loads = instruction.name == "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
     if not loads and instruction.name != "stmatrix.sync.aligned.m8n8.x4.shared.b16":
         return None
-    registers, place = operands_of(instruction.operands[not loads].strip("{}")), address(instruction.operands[loads])
+    registers, place = (
+        operands_of(instruction.operands[not loads].strip("{}")),
+        address(instruction.operands[loads]),
+    )
 
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
         shared, rows = warp.block.shared, place(warp.r, lanes)
@@ -217,8 +258,12 @@ def matrices(instruction: Instruction) -> Act | None:
             for register, words in zip(registers, shared.load(rows, 4).reshape(4, 32)):
                 warp.write(group, register, words)
         else:
-            places = shared.store(rows, np.stack([warp.r[register] for register in registers]).reshape(32, 4))
-            shared.note(warp.number, lanes, places.reshape(4, 8, 4).transpose(1, 2, 0).reshape(32, 4))
+            places = shared.store(
+                rows, np.stack([warp.r[register] for register in registers]).reshape(32, 4)
+            )
+            shared.note(
+                warp.number, lanes, places.reshape(4, 8, 4).transpose(1, 2, 0).reshape(32, 4)
+            )
 
     return act
 
@@ -247,5 +292,16 @@ def wgmma(instruction: Instruction) -> Act | None:
     return issue
 
 
-MAKERS = {"shfl": shuffle, "vote": vote, "redux": redux, "bar": bar, "ld": load, "st": store, "red": add, "atom": add, "ldmatrix": matrices,
-          "stmatrix": matrices, "wgmma": wgmma}
+MAKERS = {
+    "shfl": shuffle,
+    "vote": vote,
+    "redux": redux,
+    "bar": bar,
+    "ld": load,
+    "st": store,
+    "red": add,
+    "atom": add,
+    "ldmatrix": matrices,
+    "stmatrix": matrices,
+    "wgmma": wgmma,
+}

@@ -18,13 +18,21 @@ np.seterr(all="ignore")
 
 def constant(value: int, dtype: type) -> np.ndarray:
     """In all lanes; of what does not fit the low bits."""
-    unsigned = np.array(value & (1 << 64) - 1, u64).astype(f"u{np.dtype(dtype).itemsize}") if dtype is not bool else bool(value & 1)
+    unsigned = (
+        np.array(value & (1 << 64) - 1, u64).astype(f"u{np.dtype(dtype).itemsize}")
+        if dtype is not bool
+        else bool(value & 1)
+    )
     return np.full(LANES, unsigned).view(dtype)
 
 
 def merge(lanes: np.ndarray, new: np.ndarray, old: np.ndarray | None) -> np.ndarray:
     """New in some lanes; a lane that never had a value has all bits set, which is no number."""
-    return np.where(lanes, new, constant(-1, new.dtype.type if new.dtype != bool else bool) if old is None else old)
+    return np.where(
+        lanes,
+        new,
+        constant(-1, new.dtype.type if new.dtype != bool else bool) if old is None else old,
+    )
 
 
 def high_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -72,7 +80,11 @@ def f16x2(high: np.ndarray, low: np.ndarray) -> np.ndarray:
 
 def widened(halves: np.ndarray, element: str) -> np.ndarray:
     """Words of 16 bits as f32."""
-    return halves.view(f16).astype(f32) if element == "f16" else (halves.astype(u32) << u32(16)).view(f32)
+    return (
+        halves.view(f16).astype(f32)
+        if element == "f16"
+        else (halves.astype(u32) << u32(16)).view(f32)
+    )
 
 
 def quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:

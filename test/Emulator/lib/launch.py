@@ -17,9 +17,15 @@ from memory import POISON
 from ptx_text import Wrong
 
 EXPRESSION = re.compile(r"(?!.*\*\*)[a-z0-9_+\-*%(), ]{1,1000}")
-FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
+FUNCTIONS = {
+    "__builtins__": {},
+    "min": min,
+    "max": max,
+    "ceildiv": lambda a, b: -(-a // b),
+    "align": lambda a, b: -(-a // b) * b,
+}
 BITS = {"f32": np.float32, "i32": np.int32}
-ALL_GIVEN = 2 ** 32 - 1  # behind a chain's last turn
+ALL_GIVEN = 2**32 - 1  # behind a chain's last turn
 PADDING = 8  # elements behind a row, of tensors that are padded
 
 
@@ -29,7 +35,10 @@ def laid_out(shape: list[int], memory: str) -> tuple[list[int], int]:
     if len(shape) < 4 or memory == "bhsd":
         sizes, order = shape, range(len(shape))
     else:
-        sizes, order = [*shape[:3], shape[3] + PADDING * (memory == "padded")], (0, 2, 1, 3) if memory == "bshd" else range(4)
+        sizes, order = (
+            [*shape[:3], shape[3] + PADDING * (memory == "padded")],
+            ((0, 2, 1, 3) if memory == "bshd" else range(4)),
+        )
     strides, words = [0] * len(shape), 1
     for dimension in reversed(order):
         strides[dimension], words = words, words * max(sizes[dimension], 1)
@@ -49,9 +58,19 @@ class Kernel:
         self.machine: Machine | None = None  # its memory is what a run that hangs has left
         # What counters of turns may be behind a run: of tiles without a chain 0, where no entry
         # waits for them.
-        apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(self.manifest["program"].get("apart"), ())
-        left = {ALL_GIVEN} if any(entry.get("overlaps") for entry in self.manifest["entries"]) else {ALL_GIVEN, 0}
-        self.chains = {name: left for name in ("turns", "dk_turns", "dv_turns") if name not in apart and self.manifest["program"]["deterministic"]}
+        apart = {"all": ("turns", "dk_turns", "dv_turns"), "parts": ("dk_turns", "dv_turns")}.get(
+            self.manifest["program"].get("apart"), ()
+        )
+        left = (
+            {ALL_GIVEN}
+            if any(entry.get("overlaps") for entry in self.manifest["entries"])
+            else {ALL_GIVEN, 0}
+        )
+        self.chains = {
+            name: left
+            for name in ("turns", "dk_turns", "dv_turns")
+            if name not in apart and self.manifest["program"]["deterministic"]
+        }
 
     def number(self, expression: str, values: dict[str, int]) -> int:
         # Manifests may have anything: nothing that has members, and no text.
@@ -63,7 +82,10 @@ class Kernel:
         """Sizes, and what is derived from them."""
         program = self.manifest["program"]
         for name, allowed in self.manifest["sizes"].items():
-            low, high = allowed.get("value", allowed.get("min")), allowed.get("value", allowed.get("max"))
+            low, high = (
+                allowed.get("value", allowed.get("min")),
+                allowed.get("value", allowed.get("max")),
+            )
             if not low <= sizes[name] <= high:
                 raise Wrong(f"{name} must be {low} to {high}, found {sizes[name]}")
         values = sizes | {"workers": program["workers"], "width": program["width"]}
@@ -71,7 +93,14 @@ class Kernel:
             values[name] = self.number(text, values)
         return values
 
-    def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, memory: str = "bhsd") -> dict[str, np.ndarray]:
+    def run(
+        self,
+        inputs: dict[str, np.ndarray],
+        sizes: dict[str, int],
+        scale: float,
+        seed: int,
+        memory: str = "bhsd",
+    ) -> dict[str, np.ndarray]:
         """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch,
         heads, rows]; so are the outputs."""
         machine, values = Machine(self.text, seed), self.values(sizes)
@@ -82,10 +111,20 @@ class Kernel:
             name, dtype = tensor["name"], BITS.get(tensor["element"], u16)
             shape = [self.number(size, values) for size in tensor["shape"]]
             strides, words = laid_out(shape, memory)
-            known[name] = machine.memory.allocate(name, words * np.dtype(dtype).itemsize, tensor["access"] == "write")
-            known |= {f"{name}.stride.{dimension}": stride for dimension, stride in zip(("batch", "head", "row"), strides)}
-            tensors[name] = lambda name=name, dtype=dtype, shape=shape, strides=strides: np.lib.stride_tricks.as_strided(
-                machine.memory.view(name, dtype), shape, [stride * np.dtype(dtype).itemsize for stride in strides])
+            known[name] = machine.memory.allocate(
+                name, words * np.dtype(dtype).itemsize, tensor["access"] == "write"
+            )
+            known |= {
+                f"{name}.stride.{dimension}": stride
+                for dimension, stride in zip(("batch", "head", "row"), strides)
+            }
+            tensors[name] = lambda name=name, dtype=dtype, shape=shape, strides=strides: (
+                np.lib.stride_tricks.as_strided(
+                    machine.memory.view(name, dtype),
+                    shape,
+                    [stride * np.dtype(dtype).itemsize for stride in strides],
+                )
+            )
             if tensor["access"] == "write":
                 outputs.append(name)
             else:
@@ -96,7 +135,9 @@ class Kernel:
             if region["initial"] == "zero":
                 machine.memory.view(name, np.uint8)[:] = 0
             elif region["initial"] == "file":
-                machine.memory.view(name, np.uint8)[:len(self.order)] = np.frombuffer(self.order, np.uint8)
+                machine.memory.view(name, np.uint8)[: len(self.order)] = np.frombuffer(
+                    self.order, np.uint8
+                )
         self.launch(machine, known, values)
         if "trace" in self.manifest:
             self.trace = machine.memory.view("workspace.trace", np.uint8).tobytes()
@@ -117,8 +158,24 @@ class Kernel:
             words = []
             for parameter in entry["parameters"]:
                 value = known[parameter["name"]]
-                words.append((parameter["type"], struct.unpack("I", struct.pack("f", value))[0] if parameter["type"] == "f32" else value))
-            machine.launch(entry["name"], grid[0], entry["block"][0], entry["shared_bytes"], words, entry["role"] == "main")
+                words.append(
+                    (
+                        parameter["type"],
+                        (
+                            struct.unpack("I", struct.pack("f", value))[0]
+                            if parameter["type"] == "f32"
+                            else value
+                        ),
+                    )
+                )
+            machine.launch(
+                entry["name"],
+                grid[0],
+                entry["block"][0],
+                entry["shared_bytes"],
+                words,
+                entry["role"] == "main",
+            )
         for region in self.manifest["workspace"]:
             name = region["name"]
             words = machine.memory.view(f"workspace.{name}", np.uint32)

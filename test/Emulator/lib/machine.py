@@ -48,7 +48,9 @@ class Unit:
     def run(self, registers: dict[str, np.ndarray], group: Group) -> None:
         function = self.functions[group.full]
         if function is None:
-            function = self.functions[group.full] = self.translator.function(self.computed, not group.full)
+            function = self.functions[group.full] = self.translator.function(
+                self.computed, not group.full
+            )
         function(registers, group.lanes)
 
 
@@ -71,7 +73,9 @@ class Program:
 
 
 class Block:
-    def __init__(self, machine: Machine, number: int, parameters: dict[str, np.ndarray], shared_bytes: int):
+    def __init__(
+        self, machine: Machine, number: int, parameters: dict[str, np.ndarray], shared_bytes: int
+    ):
         self.machine, self.number = machine, number
         self.shared, self.meetings = Shared(shared_bytes), Meetings()
         self.barriers: dict[int, Barrier] = {}
@@ -85,14 +89,22 @@ class Machine:
         self.text, self.random, self.memory = text, random.Random(seed), Global()
         self.programs: dict[str, Program] = {}
         self.steps = self.habits_end = 0
-        self.time = 2 ** 32 - self.random.randrange(2000)  # its low half is soon back at 0
+        self.time = 2**32 - self.random.randrange(2000)  # its low half is soon back at 0
 
     def clock(self) -> int:
         """Later each time that it is asked: of all blocks, and as nanoseconds, too."""
         self.time += 1 + self.random.randrange(3)
         return self.time
 
-    def launch(self, entry: str, blocks: int, threads: int, shared_bytes: int, values: list[tuple[str, int]], together: bool) -> None:
+    def launch(
+        self,
+        entry: str,
+        blocks: int,
+        threads: int,
+        shared_bytes: int,
+        values: list[tuple[str, int]],
+        together: bool,
+    ) -> None:
         """Runs an entry to its end. values: (type, bits) of each parameter. together: all blocks
         are resident."""
         if entry not in self.programs:
@@ -100,9 +112,13 @@ class Machine:
         self.program = self.programs[entry]
         self.blocks, self.threads, self.naps = blocks, threads, 0
         if len(values) != len(self.program.parameters):
-            raise Wrong(f"{entry} expects {len(self.program.parameters)} parameters, found {len(values)}")
-        parameters = {name: constant(bits, u64 if kind in ("ptr", "i64") else u32)
-                      for name, (kind, bits) in zip(self.program.parameters, values)}
+            raise Wrong(
+                f"{entry} expects {len(self.program.parameters)} parameters, found {len(values)}"
+            )
+        parameters = {
+            name: constant(bits, u64 if kind in ("ptr", "i64") else u32)
+            for name, (kind, bits) in zip(self.program.parameters, values)
+        }
         self.engines: list[Copy | Products] = []
         self.slow: list[Copy | Products] = []
         self.ready: list[Warp] = []
@@ -118,7 +134,9 @@ class Machine:
                     self.ready += block.warps
                 self.turn()
                 if not self.ready or len(resident) >= RESIDENT:
-                    resident = [block for block in resident if any(warp.groups for warp in block.warps)]
+                    resident = [
+                        block for block in resident if any(warp.groups for warp in block.warps)
+                    ]
         except Wrong as wrong:
             raise Wrong(f"{entry}: {wrong}") from None
 
@@ -126,27 +144,52 @@ class Machine:
         """One engine or one warp goes on for a while."""
         if self.steps >= self.habits_end:
             self.habits_end = self.steps + self.random.randrange(LONGEST_WHILE)
-            self.pace, self.which = self.random.choice(PACES), self.random.choice(("any", "last", "first"))
+            self.pace, self.which = (
+                self.random.choice(PACES),
+                self.random.choice(("any", "last", "first")),
+            )
             self.rank = self.random.choice((0, self.random.getrandbits(32)))
         self.steps += 1
-        if self.changed and (not self.ready or self.steps % STEPS_OF_LOOK == 0) or self.steps % STEPS_OF_CLOCK == 0:
+        if (
+            self.changed
+            and (not self.ready or self.steps % STEPS_OF_LOOK == 0)
+            or self.steps % STEPS_OF_CLOCK == 0
+        ):
             self.changed, waiting = False, self.waiting
             self.waiting = []
             for warp in waiting:
                 (self.ready if warp.can_go_on() else self.waiting).append(warp)
         if self.engines and (not self.ready or self.random.random() < self.pace):
-            self.advance(self.engines, {"any": self.random.randrange(len(self.engines)), "last": -1, "first": 0}[self.which])
+            self.advance(
+                self.engines,
+                {"any": self.random.randrange(len(self.engines)), "last": -1, "first": 0}[
+                    self.which
+                ],
+            )
         elif self.ready:
-            self.go_on(min(range(len(self.ready)), key=self.place) if self.rank else self.random.randrange(len(self.ready)))
+            self.go_on(
+                min(range(len(self.ready)), key=self.place)
+                if self.rank
+                else self.random.randrange(len(self.ready))
+            )
         elif self.slow or self.waiting:
             self.idles()
         if self.naps > MOST_NAPS:
-            places = [warp.where(group.pc - 1, group) for warp in self.ready + self.waiting for group in warp.groups]
+            places = [
+                warp.where(group.pc - 1, group)
+                for warp in self.ready + self.waiting
+                for group in warp.groups
+            ]
             raise Wrong("no warp can go on:\n  " + "\n  ".join(places))
 
     def idles(self) -> None:
         """A warp that sleeps wakes up, as a rule, before what is slow happens."""
-        naps = [group.wait.until for warp in self.waiting for group in warp.groups if isinstance(group.wait, Nap)]
+        naps = [
+            group.wait.until
+            for warp in self.waiting
+            for group in warp.groups
+            if isinstance(group.wait, Nap)
+        ]
         if self.slow and (not naps or self.random.random() < IMPATIENCE):
             self.advance(self.slow, self.random.randrange(len(self.slow)))
         elif naps:

@@ -18,14 +18,21 @@ class Memory:
     def __init__(self, base: int, size: int):
         self.base, self.bytes = base, np.full(size, POISON, np.uint8)
 
-    def places(self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0) -> np.ndarray:
+    def places(
+        self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0
+    ) -> np.ndarray:
         """The address of the first byte of each access of so many bytes."""
         places = addresses - np.uint64(self.base)  # what lies in front is large
         if places.size and int(places.max()) + size > len(self.bytes):
             at = int(addresses[places.argmax()])
-            raise Wrong(f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}")
+            raise Wrong(
+                f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}"
+            )
         if int(np.bitwise_or.reduce(places, initial=0)) & ((alignment or size) - 1):
-            raise Wrong(f"is not aligned to {alignment or size} bytes, at one of {[hex(at) for at in addresses.tolist()]}")
+            raise Wrong(
+                f"is not aligned to {alignment or size} bytes, at one of"
+                f" {[hex(at) for at in addresses.tolist()]}"
+            )
         return places.view(np.int64)
 
     def nearest(self, address: int) -> str:
@@ -38,7 +45,9 @@ class Memory:
 
     def store(self, addresses: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Values are [accesses, words]; the places of the words."""
-        places = (self.places(addresses, 4 * values.shape[1], True) >> 2)[:, None] + np.arange(values.shape[1])
+        places = (self.places(addresses, 4 * values.shape[1], True) >> 2)[:, None] + np.arange(
+            values.shape[1]
+        )
         self.bytes.view(np.uint32)[places] = values
         return places
 
@@ -59,7 +68,9 @@ class Global(Memory):
         """The address, at a multiple of 128."""
         start, room = len(self.bytes), -(-size // GUARD) * GUARD + GUARD
         self.bytes = np.concatenate([self.bytes, np.full(room, POISON, np.uint8)])
-        self.owners = np.concatenate([self.owners, np.where(np.arange(room) < size, len(self.names), 0).astype(np.int16)])
+        self.owners = np.concatenate(
+            [self.owners, np.where(np.arange(room) < size, len(self.names), 0).astype(np.int16)]
+        )
         self.names.append(name)
         self.starts.append(start)
         self.writable = np.append(self.writable, writable)
@@ -68,20 +79,28 @@ class Global(Memory):
     def view(self, name: str, dtype: type) -> np.ndarray:
         start = self.starts[self.names.index(name)]
         size = int(np.count_nonzero(self.owners == self.names.index(name)))
-        return self.bytes[start:start + size].view(dtype)
+        return self.bytes[start : start + size].view(dtype)
 
-    def places(self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0) -> np.ndarray:
+    def places(
+        self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0
+    ) -> np.ndarray:
         places = super().places(addresses, size, writes, alignment)
         first, last = self.owners[places], self.owners[places + (size - 1)]
         wrong = (first != last) | (first == 0) | (writes & ~self.writable[first])
         if wrong.any():
             at = int(addresses[wrong][0])
-            raise Wrong(f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}")
+            raise Wrong(
+                f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}"
+            )
         return places
 
     def nearest(self, address: int) -> str:
         index = bisect.bisect_right(self.starts, int(address) - self.base) - 1
-        return f"byte {int(address) - self.base - self.starts[index]} of {self.names[index]}" if index > 0 else "no allocation"
+        return (
+            f"byte {int(address) - self.base - self.starts[index]} of {self.names[index]}"
+            if index > 0
+            else "no allocation"
+        )
 
 
 class Shared(Memory):
@@ -99,7 +118,11 @@ class Shared(Memory):
             self.unfenced.setdefault((warp, lane), []).append(words)
 
     def fence(self, warp: int, lanes: np.ndarray) -> None:
-        kept = [words for lane in np.flatnonzero(lanes).tolist() for words in self.unfenced.pop((warp, lane), ())]
+        kept = [
+            words
+            for lane in np.flatnonzero(lanes).tolist()
+            for words in self.unfenced.pop((warp, lane), ())
+        ]
         if kept:
             words = np.concatenate(kept)
             self.seen.view(np.uint32)[words] = self.bytes.view(np.uint32)[words]

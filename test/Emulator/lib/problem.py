@@ -38,7 +38,9 @@ class Problem:
         sizes = dict(part.split(":") for part in text.split(","))
         q, kv = ([int(length) for length in sizes[name].split("+")] for name in ("q", "kv"))
         heads = int(sizes.get("heads", 2))
-        return Problem(tuple(zip(q, kv)), int(sizes.get("batch", 1)), heads, int(sizes.get("kv-heads", heads)))
+        return Problem(
+            tuple(zip(q, kv)), int(sizes.get("batch", 1)), heads, int(sizes.get("kv-heads", heads))
+        )
 
 
 class Inputs:
@@ -46,23 +48,49 @@ class Inputs:
 
     def __init__(self, manifest: dict[str, Any], problem: Problem, seed: int):
         program, self.problem = manifest["program"], problem
-        self.element, head_dim, self.random = program["element"], program["head_dim"], np.random.default_rng(seed)
+        self.element, head_dim, self.random = (
+            program["element"],
+            program["head_dim"],
+            np.random.default_rng(seed),
+        )
         self.names = [tensor["name"] for tensor in manifest["tensors"]]
-        self.outputs = [tensor["name"] for tensor in manifest["tensors"] if tensor["access"] == "write"]
+        self.outputs = [
+            tensor["name"] for tensor in manifest["tensors"] if tensor["access"] == "write"
+        ]
         self.gap = GAP if "cu_seqlens_q" in self.names else 0
         rows = [sum(pair[side] for pair in problem.lengths) + 2 * self.gap for side in (0, 1)]
-        self.sizes = {"batch": problem.batch, "heads": problem.heads, "kv_heads": problem.kv_heads, "q_rows": rows[0], "kv_rows": rows[1]}
+        self.sizes = {
+            "batch": problem.batch,
+            "heads": problem.heads,
+            "kv_heads": problem.kv_heads,
+            "q_rows": rows[0],
+            "kv_rows": rows[1],
+        }
         if self.gap:
             self.sizes["bounds"] = len(problem.lengths) + 1
         self.scale = head_dim**-0.5
-        self.options: dict[str, Any] = {"scale": self.scale, "mask": Mask.parse(program["mask"]), "softcap": program.get("softcap")}
+        self.options: dict[str, Any] = {
+            "scale": self.scale,
+            "mask": Mask.parse(program["mask"]),
+            "softcap": program.get("softcap"),
+        }
         self.tensors: dict[str, np.ndarray] = {}
-        for name, heads, side in (("q", problem.heads, 0), ("k", problem.kv_heads, 1), ("v", problem.kv_heads, 1), ("do", problem.heads, 0)):
+        for name, heads, side in (
+            ("q", problem.heads, 0),
+            ("k", problem.kv_heads, 1),
+            ("v", problem.kv_heads, 1),
+            ("do", problem.heads, 0),
+        ):
             values = self.random.standard_normal((problem.batch, heads, rows[side], head_dim))
             # So large that a cap is felt.
-            self.tensors[name] = rounded(values * (program["softcap"] / 2 if name == "q" and "softcap" in program else 1), self.element)
+            self.tensors[name] = rounded(
+                values * (program["softcap"] / 2 if name == "q" and "softcap" in program else 1),
+                self.element,
+            )
         if "sink" in self.names:
-            self.tensors["sink"] = self.options["sink"] = self.random.standard_normal(problem.heads).astype(np.float32)
+            self.tensors["sink"] = self.options["sink"] = self.random.standard_normal(
+                problem.heads
+            ).astype(np.float32)
         self.pass_forward()
         for side, name in enumerate(("cu_seqlens_q", "cu_seqlens_kv")) if self.gap else ():
             bounds = np.cumsum([self.gap, *(pair[side] for pair in problem.lengths)])
@@ -83,18 +111,29 @@ class Inputs:
     def pass_forward(self) -> None:
         """o, LSE and delta; the LSE of rows that see nothing is one infinity or the other."""
         q, k = self.tensors["q"], self.tensors["k"]
-        o, lse, delta = np.full(q.shape, np.nan), np.full(q.shape[:3], np.nan), np.full(q.shape[:3], np.nan)
+        o, lse, delta = (
+            np.full(q.shape, np.nan),
+            np.full(q.shape[:3], np.nan),
+            np.full(q.shape[:3], np.nan),
+        )
         for of_q, of_kv in self.ranges():
             if of_kv.start == of_kv.stop:
                 o[:, :, of_q], lse[:, :, of_q] = 0, -np.inf
             elif of_q.start < of_q.stop:
-                o[:, :, of_q], lse[:, :, of_q] = reference.forward(self.values("q", of_q), self.values("k", of_kv),
-                                                                   self.values("v", of_kv), **self.options)
+                o[:, :, of_q], lse[:, :, of_q] = reference.forward(
+                    self.values("q", of_q),
+                    self.values("k", of_kv),
+                    self.values("v", of_kv),
+                    **self.options,
+                )
         self.tensors["o"] = rounded(o, self.element)
         upstream = widened(self.tensors["do"], self.element).astype(np.float64)
         delta = (widened(self.tensors["o"], self.element) * upstream).sum(-1)
         lse = np.where(np.isinf(lse), self.random.choice([-np.inf, np.inf], lse.shape), lse)
-        self.tensors["lse"], self.tensors["delta"] = lse.astype(np.float32), delta.astype(np.float32)
+        self.tensors["lse"], self.tensors["delta"] = (
+            lse.astype(np.float32),
+            delta.astype(np.float32),
+        )
         kept = np.zeros(q.shape[2], bool), np.zeros(k.shape[2], bool)
         for of_q, of_kv in self.ranges():
             kept[0][of_q] = kept[1][of_kv] = True
@@ -102,8 +141,13 @@ class Inputs:
             self.tensors[name][:, :, ~kept[of]] = 0xFFFF
 
     def gradients(self, of_q: slice, of_kv: slice, **options: Any) -> dict[str, np.ndarray]:
-        given = [self.values(name, rows) for name, rows in (("q", of_q), ("k", of_kv), ("v", of_kv), ("do", of_q), ("o", of_q))]
-        return reference.backward(*given, self.tensors["lse"][:, :, of_q].astype(np.float64), **self.options, **options)
+        given = [
+            self.values(name, rows)
+            for name, rows in (("q", of_q), ("k", of_kv), ("v", of_kv), ("do", of_q), ("o", of_q))
+        ]
+        return reference.backward(
+            *given, self.tensors["lse"][:, :, of_q].astype(np.float64), **self.options, **options
+        )
 
     def errors(self, found: dict[str, np.ndarray]) -> dict[str, tuple[float, float]]:
         """(ours, that of rounding) of each gradient, the largest of all sequences. What belongs to
@@ -118,15 +162,34 @@ class Inputs:
             for name, part in rows.items():
                 written[name][part] = True
             if of_q.start == of_q.stop or of_kv.start == of_kv.stop:
-                parts = [found[name][:, :, part] for name, part in rows.items()] + [found[name][of_sink] for name in found if name == "dsink"]
+                parts = [found[name][:, :, part] for name, part in rows.items()] + [
+                    found[name][of_sink] for name in found if name == "dsink"
+                ]
                 if any(part.any() for part in parts):
                     return dict.fromkeys(self.outputs, (np.inf, 0.0))
                 continue
-            exact, uncorrected = self.gradients(of_q, of_kv), self.gradients(of_q, of_kv, corrected=False)
-            rounding = self.gradients(of_q, of_kv, rounded=lambda x: widened(rounded(x, self.element), self.element).astype(np.float64))
+            exact, uncorrected = (
+                self.gradients(of_q, of_kv),
+                self.gradients(of_q, of_kv, corrected=False),
+            )
+            rounding = self.gradients(
+                of_q,
+                of_kv,
+                rounded=lambda x: widened(rounded(x, self.element), self.element).astype(
+                    np.float64
+                ),
+            )
             for name in self.outputs:
-                ours = found[name][of_sink] if name == "dsink" else widened(found[name][:, :, rows[name]], self.element)
-                theirs = rounding[name] if name == "dsink" else widened(rounded(rounding[name], self.element), self.element)
+                ours = (
+                    found[name][of_sink]
+                    if name == "dsink"
+                    else widened(found[name][:, :, rows[name]], self.element)
+                )
+                theirs = (
+                    rounding[name]
+                    if name == "dsink"
+                    else widened(rounded(rounding[name], self.element), self.element)
+                )
                 pair = [error_of(x, exact[name], uncorrected[name]) for x in (ours, theirs)]
                 worst[name] = tuple(map(max, worst[name], pair))
         if any((found[name][:, :, ~rows] != 0xFFFF).any() for name, rows in written.items()):
@@ -135,7 +198,11 @@ class Inputs:
 
 
 def error_of(found: np.ndarray, exact: np.ndarray, uncorrected: np.ndarray) -> float:
-    return reference.relative_error(found.astype(np.float64), exact, uncorrected) if np.isfinite(found).all() else np.inf
+    return (
+        reference.relative_error(found.astype(np.float64), exact, uncorrected)
+        if np.isfinite(found).all()
+        else np.inf
+    )
 
 
 def is_right(errors: dict[str, tuple[float, float]]) -> bool:

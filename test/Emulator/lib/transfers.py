@@ -93,7 +93,10 @@ def mbarrier(instruction: Instruction) -> Act | None:
 
         return try_wait
     expects = name == "mbarrier.arrive.expect_tx.shared.b64"
-    if not expects and name not in ("mbarrier.arrive.shared.b64", "mbarrier.arrive.shared::cta.b64"):
+    if not expects and name not in (
+        "mbarrier.arrive.shared.b64",
+        "mbarrier.arrive.shared::cta.b64",
+    ):
         return None
     size = number(operands[2]) if expects else lambda warp, lane: 0
     arrive = each(lambda warp, lane: barrier_of(warp, at(warp, lane)).arrive(1, size(warp, lane)))
@@ -105,14 +108,22 @@ def mbarrier(instruction: Instruction) -> Act | None:
     return act
 
 
-def start(warp: Warp, lane: int, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None], grouped: bool) -> None:
+def start(
+    warp: Warp,
+    lane: int,
+    read: Callable[[], np.ndarray],
+    write: Callable[[np.ndarray], None],
+    grouped: bool,
+) -> None:
     copy = Copy(read, write)
     warp.block.machine.append(copy)
     if grouped:
         warp.copies_of(lane).open.append(copy)
 
 
-def load(warp: Warp, lane: int, places: np.ndarray, read: Callable[[], np.ndarray], barrier: Barrier) -> None:
+def load(
+    warp: Warp, lane: int, places: np.ndarray, read: Callable[[], np.ndarray], barrier: Barrier
+) -> None:
     """Into shared memory, where nothing of before is left from now on."""
     shared = warp.block.shared
     shared.arrive(places, 0xFF)
@@ -146,7 +157,10 @@ def copy(instruction: Instruction) -> Act | None:
 
         return each(bring)
     plain = name.replace(".L2::cache_hint", "")
-    if plain in ("async.bulk.global.shared::cta.bulk_group", "reduce.async.bulk.global.shared::cta.bulk_group.add.f32"):
+    if plain in (
+        "async.bulk.global.shared::cta.bulk_group",
+        "reduce.async.bulk.global.shared::cta.bulk_group.add.f32",
+    ):
         # What L2 keeps changes no number.
         return each(take(name.startswith("reduce"), *map(number, operands[:3])))
     if name == "async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes":
@@ -158,14 +172,20 @@ def copy(instruction: Instruction) -> Act | None:
 
 def wait_group(but: int, stage: int) -> Act:
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
-        unfinished = [copy for lane in LANE[lanes].tolist() for copy in warp.copies_of(lane).unfinished(but, stage)]
+        unfinished = [
+            copy
+            for lane in LANE[lanes].tolist()
+            for copy in warp.copies_of(lane).unfinished(but, stage)
+        ]
         if unfinished:
             group.wait = lambda: all(copy.stage >= stage for copy in unfinished)
 
     return act
 
 
-def take(adds: bool, target: Callable, source: Callable, size: Callable) -> Callable[[Warp, int], None]:
+def take(
+    adds: bool, target: Callable, source: Callable, size: Callable
+) -> Callable[[Warp, int], None]:
     """Out of shared memory, as engines see it. Sums lose numbers too small for a full mantissa."""
 
     def act(warp: Warp, lane: int) -> None:
@@ -193,7 +213,9 @@ def tile(near: str, far: str, barrier: str | None) -> Callable[[Warp, int], None
     def act(warp: Warp, lane: int) -> None:
         memory, shared = warp.block.machine.memory, warp.block.shared
         box = tensor_map(warp, descriptor(warp, lane))
-        addresses, inside, count = box.rows([(value(warp, lane) + (1 << 31)) % (1 << 32) - (1 << 31) for value in numbers])
+        addresses, inside, count = box.rows(
+            [(value(warp, lane) + (1 << 31)) % (1 << 32) - (1 << 31) for value in numbers]
+        )
         begin = place(warp, lane)
         shared.places(np.array([begin], u64), box.bytes, barrier is not None, 128)
         places = swizzled(begin, len(inside), box.width) - SHARED
@@ -217,19 +239,28 @@ def tile(near: str, far: str, barrier: str | None) -> Callable[[Warp, int], None
 
 def tensormap(instruction: Instruction) -> Act | None:
     name, operands = instruction.name, instruction.operands
-    if name == "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned":
+    if (
+        name
+        == "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
+    ):
         target, source = number(operands[0]), number(operands[1])
 
         def publish(warp: Warp, group: Group, lanes: np.ndarray) -> None:
             memory, shared = warp.block.machine.memory, warp.block.shared
             places = shared.rows(np.array([source(warp, 0)], u64), BYTES, False)
-            memory.bytes[memory.rows(np.array([target(warp, 0)], u64), BYTES, True)] = shared.bytes[places]
+            memory.bytes[memory.rows(np.array([target(warp, 0)], u64), BYTES, True)] = shared.bytes[
+                places
+            ]
 
         return publish
     found = re.fullmatch(r"tensormap\.replace\.tile\.(\w+)\.shared::cta\.b1024\.b(32|64)", name)
     if not found or found[1] not in MAP.names:
         return None
-    at, index, value = number(operands[0]), number(operands[1] if len(operands) > 2 else "0"), number(operands[-1])
+    at, index, value = (
+        number(operands[0]),
+        number(operands[1] if len(operands) > 2 else "0"),
+        number(operands[-1]),
+    )
 
     def replace(warp: Warp, lane: int) -> None:
         places = warp.block.shared.rows(np.array([at(warp, lane)], u64), BYTES, True)[0]

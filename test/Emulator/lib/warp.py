@@ -40,16 +40,26 @@ class Warp:
         machine = block.machine
         self.block, self.number, self.program = block, number, machine.program
         self.identity = block.number * 64 + number
-        special = {"%tid.x": number * LANES + LANE, "%laneid": LANE, "%ctaid.x": block.number, "%nctaid.x": machine.blocks,
-                   "%ntid.x": machine.threads, "%smid": block.number}
-        self.r = {name: np.zeros(LANES, u32) + np.asarray(value, u32) for name, value in special.items()} | parameters
+        special = {
+            "%tid.x": number * LANES + LANE,
+            "%laneid": LANE,
+            "%ctaid.x": block.number,
+            "%nctaid.x": machine.blocks,
+            "%ntid.x": machine.threads,
+            "%smid": block.number,
+        }
+        self.r = {
+            name: np.zeros(LANES, u32) + np.asarray(value, u32) for name, value in special.items()
+        } | parameters
         self.r["dynamic_shared_memory"] = constant(SHARED, u64)
         self.groups = [Group(0, np.ones(LANES, bool))]
         self.live = LANES
         self.products = Products(self.r, block.shared, number % 4 * 16, machine.random)
         self.copies: dict[int, Copies] = {}
 
-    def write(self, group: Group, name: str, value: np.ndarray, lanes: np.ndarray | None = None) -> None:
+    def write(
+        self, group: Group, name: str, value: np.ndarray, lanes: np.ndarray | None = None
+    ) -> None:
         """Values are of all lanes; those of the group, or of some, get theirs."""
         if group.full and (lanes is None or lanes is group.lanes):
             self.r[name] = value
@@ -65,7 +75,11 @@ class Warp:
             self.groups.sort(key=lambda group: group.pc)
             merged = self.groups[:1]
             for group in self.groups[1:]:
-                if group.pc == merged[-1].pc and group.wait in (None, never) and merged[-1].wait in (None, never):
+                if (
+                    group.pc == merged[-1].pc
+                    and group.wait in (None, never)
+                    and merged[-1].wait in (None, never)
+                ):
                     merged[-1] = Group(group.pc, merged[-1].lanes | group.lanes)
                 else:
                     merged.append(group)
@@ -92,7 +106,9 @@ class Warp:
         except Wrong as wrong:
             raise Wrong(f"{self.where(at, group)} {wrong}") from None
         except KeyError as error:
-            raise Wrong(f"{self.where(at, group)} uses {error.args[0]} before it has a value") from error
+            raise Wrong(
+                f"{self.where(at, group)} uses {error.args[0]} before it has a value"
+            ) from error
         return True
 
     def branch(self, group: Group, lanes: np.ndarray, target: int) -> None:
@@ -107,7 +123,9 @@ class Warp:
         self.groups.remove(group)
         self.live -= int(group.lanes.sum())
         copies = [self.copies[lane] for lane in LANE[group.lanes].tolist() if lane in self.copies]
-        if self.products.sums or any(of_lane.unfinished(0, Copy.READ) or of_lane.open for of_lane in copies):
+        if self.products.sums or any(
+            of_lane.unfinished(0, Copy.READ) or of_lane.open for of_lane in copies
+        ):
             raise Wrong("leaves with copies or products under way")
 
     def is_whole(self, group: Group) -> bool:
@@ -118,5 +136,12 @@ class Warp:
 
     def where(self, at: int, group: Group) -> str:
         text = self.program.code[at].text
-        lanes = "" if group.full else f", {int(group.lanes.sum())} lanes from {int(LANE[group.lanes][0])} on,"
-        return f"block {self.block.number}, warp {self.number}{lanes} at '{text if len(text) < 120 else text[:120] + '…'}'"
+        lanes = (
+            ""
+            if group.full
+            else f", {int(group.lanes.sum())} lanes from {int(LANE[group.lanes][0])} on,"
+        )
+        return (
+            f"block {self.block.number}, warp {self.number}{lanes} at"
+            f" '{text if len(text) < 120 else text[:120] + '…'}'"
+        )

@@ -42,19 +42,25 @@ class Memory:
 
     def load(self, address: int) -> int:
         block, offset = self.place(address, 4)
-        return int.from_bytes(block[offset:offset + 4], "little", signed=True)
+        return int.from_bytes(block[offset : offset + 4], "little", signed=True)
 
     def store(self, address: int, words: list[int]) -> None:
         block, offset = self.place(address, 4 * len(words))
         for i, word in enumerate(words):
-            block[offset + 4 * i:offset + 4 * i + 4] = (int(word) & 0xFFFFFFFF).to_bytes(4, "little")
+            block[offset + 4 * i : offset + 4 * i + 4] = (int(word) & 0xFFFFFFFF).to_bytes(
+                4, "little"
+            )
 
 
 def _wrap(value: Value, type_: str) -> Value:
     if type_ == "i1":
         return value & 1
     bits = 32 if type_ == "i32" else 64
-    return ((value + (1 << (bits - 1))) & ((1 << bits) - 1)) - (1 << (bits - 1)) if bits == 32 else value.astype(np.int64)
+    return (
+        ((value + (1 << (bits - 1))) & ((1 << bits) - 1)) - (1 << (bits - 1))
+        if bits == 32
+        else value.astype(np.int64)
+    )
 
 
 def _divide(a: Value, b: Value) -> Value:
@@ -65,14 +71,24 @@ def _divide(a: Value, b: Value) -> Value:
 
 
 ARITH = {
-    "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
-    "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b, "arith.xori": lambda a, b: a ^ b,
-    "arith.shli": lambda a, b: a << b, "arith.minsi": np.minimum, "arith.maxsi": np.maximum,
-    "arith.divsi": _divide, "arith.remsi": lambda a, b: a - _divide(a, b) * b,
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.ori": lambda a, b: a | b,
+    "arith.xori": lambda a, b: a ^ b,
+    "arith.shli": lambda a, b: a << b,
+    "arith.minsi": np.minimum,
+    "arith.maxsi": np.maximum,
+    "arith.divsi": _divide,
+    "arith.remsi": lambda a, b: a - _divide(a, b) * b,
     # For numbers that are not negative.
-    "arith.divui": _divide, "arith.remui": lambda a, b: a - _divide(a, b) * b,
-    "arith.shrui": lambda a, b: a >> b, "arith.shrsi": lambda a, b: a >> b,
-    "arith.floordivsi": lambda a, b: a // np.maximum(b, 1), "arith.ceildivsi": lambda a, b: -(-a // np.maximum(b, 1)),
+    "arith.divui": _divide,
+    "arith.remui": lambda a, b: a - _divide(a, b) * b,
+    "arith.shrui": lambda a, b: a >> b,
+    "arith.shrsi": lambda a, b: a >> b,
+    "arith.floordivsi": lambda a, b: a // np.maximum(b, 1),
+    "arith.ceildivsi": lambda a, b: -(-a // np.maximum(b, 1)),
 }
 # arith.cmpi, signed.
 COMPARE = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
@@ -87,7 +103,11 @@ class Warp:
     def run(self, ir: str, entry: str, arguments: dict[str, int]) -> None:
         """arguments: by the names of dash.parameter; regions and tensors are addresses."""
         lines = [line.strip() for line in ir.splitlines()]
-        start = next(i for i, line in enumerate(lines) if line.startswith('"llvm.func"') and f'sym_name = "{entry}"' in line)
+        start = next(
+            i
+            for i, line in enumerate(lines)
+            if line.startswith('"llvm.func"') and f'sym_name = "{entry}"' in line
+        )
         names = re.findall(r'dash\.parameter = "([^"]+)"', lines[start])
         header = lines[start + 1]
         formals = re.findall(r"(%\w+): ", header)
@@ -130,7 +150,9 @@ class Warp:
             for i, value in enumerate(values):
                 self.values[f"{result}#{i}"] = value
 
-    def _loop(self, lines: list[str], at: int, result: str, values: list[Value], mask: Value) -> int:
+    def _loop(
+        self, lines: list[str], at: int, result: str, values: list[Value], mask: Value
+    ) -> int:
         begin, end, step, *carried = values
         if any(len(set(bound.tolist())) > 1 for bound in (begin, end, step)):
             raise LanesError(f"lanes loop differently: {lines[at]}")
@@ -148,7 +170,9 @@ class Warp:
     def _skip(self, lines: list[str], at: int) -> int:
         depth = 0
         while depth or not lines[at].startswith("}"):
-            depth += lines[at].endswith("({") - (lines[at].startswith("})") and not lines[at].endswith("{"))
+            depth += lines[at].endswith("({") - (
+                lines[at].startswith("})") and not lines[at].endswith("{")
+            )
             at += 1
         return at
 
@@ -160,15 +184,23 @@ class Warp:
         self._set(result, [np.where(condition, a, b) for a, b in zip(then, other)])
         return at + 1
 
-    def _op(self, line: str, op: str, result: str, values: list[Value], properties: str, mask: Value) -> None:
+    def _op(
+        self, line: str, op: str, result: str, values: list[Value], properties: str, mask: Value
+    ) -> None:
         type_ = line.rsplit("-> ", 1)[-1].strip()
         if op in ARITH:
             made = _wrap(ARITH[op](*values), type_)
         elif op == "arith.constant":
             text = re.search(r"value = (-?\w+)", properties)[1]
-            made = np.full(LANES, {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text), dtype=np.int64)
+            made = np.full(
+                LANES,
+                {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text),
+                dtype=np.int64,
+            )
         elif op == "arith.cmpi":
-            made = COMPARE[int(re.search(r"predicate = (\d+)", properties)[1])](*values).astype(np.int64)
+            made = COMPARE[int(re.search(r"predicate = (\d+)", properties)[1])](*values).astype(
+                np.int64
+            )
         elif op == "arith.select":
             made = np.where(values[0] != 0, values[1], values[2])
         elif op in ("arith.extsi", "arith.trunci", "arith.index_cast"):
@@ -178,7 +210,11 @@ class Warp:
         elif op == "nvvm.shfl.sync":
             made = values[1][np.arange(LANES) ^ values[2]]
         elif op == "llvm.getelementptr":
-            made = values[0] + (values[1] if len(values) > 1 else int(re.search(r"array<i32: (-?\d+)>", properties)[1]))
+            made = values[0] + (
+                values[1]
+                if len(values) > 1
+                else int(re.search(r"array<i32: (-?\d+)>", properties)[1])
+            )
         elif op in ("llvm.load", "llvm.store", "llvm.mlir.poison", "llvm.insertelement"):
             made = self._memory(op, line, values, mask)
         else:
@@ -188,7 +224,10 @@ class Warp:
 
     def _memory(self, op: str, line: str, values: list[Value], mask: Value) -> Value | None:
         if op == "llvm.load":
-            return np.array([self.memory.load(int(a)) if on else 0 for a, on in zip(values[0], mask)], dtype=np.int64)
+            return np.array(
+                [self.memory.load(int(a)) if on else 0 for a, on in zip(values[0], mask)],
+                dtype=np.int64,
+            )
         if op == "llvm.mlir.poison":
             return np.zeros((4, LANES), dtype=np.int64)
         if op == "llvm.insertelement":
@@ -196,7 +235,7 @@ class Warp:
             vector[int(values[2][0])] = values[1]
             return vector
         for lane in np.flatnonzero(mask):
-            words = values[0][:, lane] if values[0].ndim == 2 else values[0][lane:lane + 1]
+            words = values[0][:, lane] if values[0].ndim == 2 else values[0][lane : lane + 1]
             self.memory.store(int(values[1][lane]), words.tolist())
             self.stored += len(words)
         return None

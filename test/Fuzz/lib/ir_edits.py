@@ -34,8 +34,15 @@ PIPELINE = "kind=shift q-tile=64 workers=4"
 OP = re.compile(r"\s*(?:%[^=]*= )?[a-z_]+\.\w+")
 NUMBER = re.compile(r"(?<![\w%#.@])\d+(?![\w.])")
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
-WORDS = [("full", "empty"), ("warp", "thread", "all"), ("producer", "consumer", "reducer"), ("operand", "accumulator"),
-         ("rows", "columns"), ("transpose ", ""), ("async ", "")]
+WORDS = [
+    ("full", "empty"),
+    ("warp", "thread", "all"),
+    ("producer", "consumer", "reducer"),
+    ("operand", "accumulator"),
+    ("rows", "columns"),
+    ("transpose ", ""),
+    ("async ", ""),
+]
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,11 @@ def drop(rng: random.Random, lines: list[str], at: int) -> list[str]:
 
 
 def swap(rng: random.Random, lines: list[str], at: int) -> list[str]:
-    return [lines[at + 1] + "\n" + lines[at]] if is_whole(lines[at]) and is_whole(lines[at + 1]) else []
+    return (
+        [lines[at + 1] + "\n" + lines[at]]
+        if is_whole(lines[at]) and is_whole(lines[at + 1])
+        else []
+    )
 
 
 def number(rng: random.Random, lines: list[str], at: int) -> list[str]:
@@ -78,28 +89,41 @@ def number(rng: random.Random, lines: list[str], at: int) -> list[str]:
     one = rng.choice(found)
     value = int(one[0])
     others = {0, 1, 2, value + 1, value - 1, 2 * value, value // 2, 2**31, 2**63 - 1} - {value}
-    return [lines[at][:one.start()] + str(rng.choice(sorted(others))) + lines[at][one.end():]]
+    return [lines[at][: one.start()] + str(rng.choice(sorted(others))) + lines[at][one.end() :]]
 
 
 def operand(rng: random.Random, lines: list[str], at: int) -> list[str]:
     begin = lines[at].find(" = ") + 1
     found = list(VALUE.finditer(lines[at], begin))
-    near = {value for line in lines[max(at - 3, 0):at + 4] for value in VALUE.findall(line)}
+    near = {value for line in lines[max(at - 3, 0) : at + 4] for value in VALUE.findall(line)}
     if not found:
         return []
     one = rng.choice(found)
     others = sorted(near - {one[0]})
-    return [lines[at][:one.start()] + rng.choice(others) + lines[at][one.end():]] if others else []
+    return (
+        [lines[at][: one.start()] + rng.choice(others) + lines[at][one.end() :]] if others else []
+    )
 
 
 def word(rng: random.Random, lines: list[str], at: int) -> list[str]:
-    changed = [re.sub(rf"\b{one}(?=\W|\b)", other, lines[at], count=1)
-               for group in WORDS for one in group for other in group if one and one != other]
+    changed = [
+        re.sub(rf"\b{one}(?=\W|\b)", other, lines[at], count=1)
+        for group in WORDS
+        for one in group
+        for other in group
+        if one and one != other
+    ]
     changed = [line for line in changed if line != lines[at]]
     return [rng.choice(changed)] if changed else []
 
 
-CHANGES: list[Callable[[random.Random, list[str], int], list[str]]] = [drop, swap, number, operand, word]
+CHANGES: list[Callable[[random.Random, list[str], int], list[str]]] = [
+    drop,
+    swap,
+    number,
+    operand,
+    word,
+]
 
 
 def draw(rng: random.Random, text: str) -> Edit:
@@ -109,8 +133,14 @@ def draw(rng: random.Random, text: str) -> Edit:
         at, change = rng.choice(places), rng.choice(CHANGES)
         if changed := change(rng, lines, at):
             replaced = 2 if change is swap else 1
-            edited = [*lines[:at], changed[0], *lines[at + replaced:]]
-            return Edit(change.__name__, at + 1, "\n".join(lines[at:at + replaced]), changed[0], "\n".join(edited) + "\n")
+            edited = [*lines[:at], changed[0], *lines[at + replaced :]]
+            return Edit(
+                change.__name__,
+                at + 1,
+                "\n".join(lines[at : at + replaced]),
+                changed[0],
+                "\n".join(edited) + "\n",
+            )
 
 
 @dataclass(frozen=True)
@@ -135,21 +165,31 @@ class Program:
         example = root / f"dialects/dash/examples/bwd-{mask}.mlir"
         source = example.read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
         output = tool.path(f"unedited-{mask}-{head_dim}").resolve()
-        command = [tool.dash_opt, f"--dash-to-ptx={PIPELINE} output={output}", "-o", "/dev/null", "--dump-pass-pipeline",
-                   "--mlir-print-ir-after-all"]
+        command = [
+            tool.dash_opt,
+            f"--dash-to-ptx={PIPELINE} output={output}",
+            "-o",
+            "/dev/null",
+            "--dump-pass-pipeline",
+            "--mlir-print-ir-after-all",
+        ]
         done = subprocess.run(command, input=source, capture_output=True, check=False, text=True)
         if done.returncode:
             raise RuntimeError(f"the unedited program is refused: {done.stderr[-1000:]}")
-        passes = re.findall(r"^  (dash-[\w-]+(?:\{.*?\})?),?$", done.stderr.split("IR Dump After", 1)[0], re.M)
-        parts = re.split(r"^// -----// IR Dump After \w+ \((\S+)\) //----- //\n", done.stderr, flags=re.M)
+        passes = re.findall(
+            r"^  (dash-[\w-]+(?:\{.*?\})?),?$", done.stderr.split("IR Dump After", 1)[0], re.M
+        )
+        parts = re.split(
+            r"^// -----// IR Dump After \w+ \((\S+)\) //----- //\n", done.stderr, flags=re.M
+        )
         dumps = [text for name, text in zip(parts[1::2], parts[2::2]) if name.startswith("dash-")]
         stages, before = [], ""
         for i, (one, text) in enumerate(zip(passes, dumps)):
-            rest = [other for other in passes[i + 1:] if not other.startswith("dash-emit-ptx")]
+            rest = [other for other in passes[i + 1 :] if not other.startswith("dash-emit-ptx")]
             if text != before and workers_of(text):
                 stages.append(Stage(one.split("{")[0], text, tuple(rest)))
             before = text
-        stages = stages[:1 + [stage.name for stage in stages].index("dash-lower-roles")]
+        stages = stages[: 1 + [stage.name for stage in stages].index("dash-lower-roles")]
         program = Program(tuple(stages), output.with_suffix(".ptx").read_text(encoding="utf-8"))
         if wrong := differs(program.ptx, output.with_suffix(".json")):
             raise RuntimeError(f"the unedited program is wrong: {wrong}")
@@ -178,10 +218,21 @@ def run_with(tool: Tool, stage: Stage, text: str) -> tuple[str, str]:
     """What comes of a text, and the command."""
     source, output = tool.path("edited.mlir"), tool.path("edited")
     source.write_text(text, encoding="utf-8")
-    ends = [at for at, one in enumerate(stage.rest) if one.startswith("dash-verify-stage{after=Target")]
-    passes = [*stage.rest[:ends[0]], f"dash-emit-ptx{{output={output.resolve()}}}", *stage.rest[ends[0]:]]
-    done = tool.run(str(source), f"--pass-pipeline=builtin.module({','.join(passes)})", "-o", "/dev/null")
-    return done.fault() or ("refused" if done.code else ""), f"{done.command}\n  {done.errors.strip()[:1500]}"
+    ends = [
+        at for at, one in enumerate(stage.rest) if one.startswith("dash-verify-stage{after=Target")
+    ]
+    passes = [
+        *stage.rest[: ends[0]],
+        f"dash-emit-ptx{{output={output.resolve()}}}",
+        *stage.rest[ends[0] :],
+    ]
+    done = tool.run(
+        str(source), f"--pass-pipeline=builtin.module({','.join(passes)})", "-o", "/dev/null"
+    )
+    return (
+        done.fault() or ("refused" if done.code else ""),
+        f"{done.command}\n  {done.errors.strip()[:1500]}",
+    )
 
 
 def outcome(tool: Tool, program: Program, stage: Stage, edit: Edit) -> tuple[str, str]:
@@ -212,5 +263,10 @@ def check(root: Path, folder: Path, dash_opt: str, seed: int, index: int) -> tup
         return found, ""
     kept = folder / f"edit-{hashlib.sha256(edit.text.encode()).hexdigest()[:12]}.mlir"
     kept.write_text(edit.text, encoding="utf-8")
-    return found, (f"{found}\n  {edit.what} behind {stage.name}, seed {number}, line {edit.line} of {kept}\n"
-                   f"  - {edit.before.strip()}\n  + {edit.after.strip()}\n  {told}")
+    return (
+        found,
+        (
+            f"{found}\n  {edit.what} behind {stage.name}, seed {number}, line {edit.line} of"
+            f" {kept}\n  - {edit.before.strip()}\n  + {edit.after.strip()}\n  {told}"
+        ),
+    )

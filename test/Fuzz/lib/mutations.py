@@ -17,12 +17,41 @@ from tool import Done, Tool
 INPUTS_A_BATCH = 20
 
 NUMBERS = [
-    "0", "1", "-1", "2", "3", "7", "16", "64", "4096", "65536", "1048576", "1048577", "2147483647", "2147483648",
-    "-2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-    "18446744073709551616", "0.5", "-0.0", "1e-320", "1e100", "1e308", "1e400", "0x7FC00000", "0x7FF8000000000000",
-    "nan", "inf", "?",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3",
+    "7",
+    "16",
+    "64",
+    "4096",
+    "65536",
+    "1048576",
+    "1048577",
+    "2147483647",
+    "2147483648",
+    "-2147483648",
+    "4294967296",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "18446744073709551616",
+    "0.5",
+    "-0.0",
+    "1e-320",
+    "1e100",
+    "1e308",
+    "1e400",
+    "0x7FC00000",
+    "0x7FF8000000000000",
+    "nan",
+    "inf",
+    "?",
 ]
-TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[-+]?\d+\.\d*(?:[eE][-+]?\d+)?|\d+|[%@#!^]?[\w.$]+|\s+|.', re.S)
+TOKEN = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|[-+]?\d+\.\d*(?:[eE][-+]?\d+)?|\d+|[%@#!^]?[\w.$]+|\s+|.', re.S
+)
 NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
@@ -39,7 +68,9 @@ class Fault:
         path = folder / f"fault-{name}.mlir"
         path.write_text(self.text, encoding="utf-8", errors="surrogateescape")
         if self.order:
-            path.with_suffix(".json").write_text(self.order, encoding="utf-8", errors="surrogateescape")
+            path.with_suffix(".json").write_text(
+                self.order, encoding="utf-8", errors="surrogateescape"
+            )
         return path
 
 
@@ -58,13 +89,24 @@ class Corpus:
         bare = {re.sub(r"^\s*//.*\n", "", piece, flags=re.M) for piece in pieces}
         example = (root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
         orders, ordered = [], [example]
-        for index, (form, kind) in enumerate([("formulas", "ascending"), ("table", "symmetric-shift"),
-                                              ("formulas", "shift"), ("table", "descending")]):
+        for index, (form, kind) in enumerate(
+            [
+                ("formulas", "ascending"),
+                ("table", "symmetric-shift"),
+                ("formulas", "shift"),
+                ("table", "descending"),
+            ]
+        ):
             report, scheduled = tool.path(f"seed-{index}.json"), tool.path(f"seed-{index}.mlir")
-            done = tool.run("-o", str(scheduled), "--dash-tile=q=64 kv=64",
-                            f"--dash-apply-schedule=kind={kind} workers=3 form={form} "
-                            "sizes=q:100+300,kv:200+100,heads:4,kv-heads:2 parts=2",
-                            f"--dash-report-schedule=format=json output={report}", text=example)
+            done = tool.run(
+                "-o",
+                str(scheduled),
+                "--dash-tile=q=64 kv=64",
+                f"--dash-apply-schedule=kind={kind} workers=3 form={form} "
+                "sizes=q:100+300,kv:200+100,heads:4,kv-heads:2 parts=2",
+                f"--dash-report-schedule=format=json output={report}",
+                text=example,
+            )
             if done.code != 0:
                 raise RuntimeError("\n".join(done.told("no order to start from")))
             orders.append(report.read_text(encoding="utf-8"))
@@ -89,17 +131,19 @@ def mutate_text(rng: random.Random, text: str, words: tuple[str, ...]) -> str:
         elif change < 2:
             tokens[at] = rng.choice(words)
         elif change == 2:
-            del tokens[at:at + rng.choice([1, 1, 2, 8, 30])]
+            del tokens[at : at + rng.choice([1, 1, 2, 8, 30])]
         elif change == 3:
             length, times = rng.choice([1, 2, 5, 20]), rng.choice([1, 1, 2, 50])
-            tokens[at:at] = tokens[at:at + length] * times
+            tokens[at:at] = tokens[at : at + length] * times
         elif change == 4:
             other = rng.choice(solid)
             tokens[at], tokens[other] = tokens[other], tokens[at]
         elif change == 5:
             tokens.insert(at, rng.choice(words))
         elif change == 6:
-            tokens[at] = "".join(rng.choice("<>()[]{},:=#!%@\"\\\0\x7f\u00e9-+ 0aZ") for _ in range(rng.randint(1, 4)))
+            tokens[at] = "".join(
+                rng.choice('<>()[]{},:=#!%@"\\\0\x7f\u00e9-+ 0aZ') for _ in range(rng.randint(1, 4))
+            )
         else:
             del tokens[at:]
     return "".join(tokens)
@@ -134,18 +178,46 @@ def mutate_json(rng: random.Random, text: str, words: tuple[str, ...]) -> str:
             if other_key in other if isinstance(other, dict) else other_key < len(other):
                 container[key] = json.loads(json.dumps(other[other_key]))
         else:
-            container[key] = rng.choice([0, -1, 1, 2, 2**31, -2**31, 2**63, 2**64, 1e308, 0.5, None, True, "", "run",
-                                         [], {}, [[0, 0]], 1048577, 2**53])
+            container[key] = rng.choice(
+                [
+                    0,
+                    -1,
+                    1,
+                    2,
+                    2**31,
+                    -(2**31),
+                    2**63,
+                    2**64,
+                    1e308,
+                    0.5,
+                    None,
+                    True,
+                    "",
+                    "run",
+                    [],
+                    {},
+                    [[0, 0]],
+                    1048577,
+                    2**53,
+                ]
+            )
     return json.dumps(document)
 
 
 def _number(rng: random.Random, good: list[Any]) -> str:
-    return str(rng.choice(good)) if rng.random() < 0.8 else rng.choice(NUMBERS + ["", "x", "1 2", "-"])
+    return (
+        str(rng.choice(good)) if rng.random() < 0.8 else rng.choice(NUMBERS + ["", "x", "1 2", "-"])
+    )
 
 
 def _sizes(rng: random.Random) -> str:
     entries = [f"q:{_number(rng, [1, 64, 500, '100+300', '7+7+7'])}"]
-    for key, good in (("kv", [1, 100, 700, "200+100"]), ("batch", [1, 2]), ("heads", [1, 4]), ("kv-heads", [1, 2])):
+    for key, good in (
+        ("kv", [1, 100, 700, "200+100"]),
+        ("batch", [1, 2]),
+        ("heads", [1, 4]),
+        ("kv-heads", [1, 2]),
+    ):
         if rng.random() < 0.6:
             entries.append(f"{key}:{_number(rng, good)}")
     text = ",".join(entries)
@@ -158,9 +230,12 @@ def _apply(rng: random.Random, order: Path | None) -> str:
     options: list[tuple[str, Callable[[], str]]] = [
         ("workers", lambda: _number(rng, [1, 2, 5, 132])),
         ("level", lambda: rng.choice(["run", "batch", "machine", "world", "x", ""])),
-        ("for-workers", lambda: _number(rng, [1, 2, 5, 32])), ("parts", lambda: _number(rng, [1, 2, 4])),
-        ("compute", lambda: _number(rng, [1, 2.1])), ("reduce", lambda: _number(rng, [1, 1.6])),
-        ("latency", lambda: _number(rng, [0, 0.3])), ("buffers", lambda: _number(rng, [1, 2, 3])),
+        ("for-workers", lambda: _number(rng, [1, 2, 5, 32])),
+        ("parts", lambda: _number(rng, [1, 2, 4])),
+        ("compute", lambda: _number(rng, [1, 2.1])),
+        ("reduce", lambda: _number(rng, [1, 1.6])),
+        ("latency", lambda: _number(rng, [0, 0.3])),
+        ("buffers", lambda: _number(rng, [1, 2, 3])),
         ("form", lambda: rng.choice(["formulas", "table", "table", "x"])),
     ]
     kinds = ["ascending", "descending", "shift", "symmetric-shift", "file", "?"]
@@ -177,21 +252,33 @@ def pipeline(rng: random.Random, tool: Tool, order: Path | None) -> list[str]:
     output = tool.path("report.out")
     chosen = []
     if rng.random() < 0.7:
-        chosen.append(f"--dash-tile=q={_number(rng, [16, 64, 128])} kv={_number(rng, [16, 128, 256])}"
-                      if rng.random() < 0.7 else "--dash-tile")
+        chosen.append(
+            f"--dash-tile=q={_number(rng, [16, 64, 128])} kv={_number(rng, [16, 128, 256])}"
+            if rng.random() < 0.7
+            else "--dash-tile"
+        )
     if order or rng.random() < 0.7:
         chosen.append(_apply(rng, order))
     if rng.random() < 0.5:
         chosen.append("--dash-verify-schedule")
     if rng.random() < 0.6:
-        chosen.append(f"--dash-report-schedule=format={rng.choice(['table', 'json', 'svg', 'trace', 'trace', 'x'])} "
-                      f"max-steps={_number(rng, [0, 5])} output={output}")
+        chosen.append(
+            f"--dash-report-schedule=format={rng.choice(['table', 'json', 'svg', 'trace', 'trace', 'x'])}"
+            f" max-steps={_number(rng, [0, 5])} output={output}"
+        )
     if rng.random() < 0.3:
         chosen.append(f"--dash-explain=output={output}")
     if rng.random() < 0.1:
         rng.shuffle(chosen)
-    for flag in ("--verify-roundtrip", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-generic",
-                 "--emit-bytecode", "--allow-unregistered-dialect", "--canonicalize", "--cse"):
+    for flag in (
+        "--verify-roundtrip",
+        "--mlir-elide-elementsattrs-if-larger=4",
+        "--mlir-print-op-generic",
+        "--emit-bytecode",
+        "--allow-unregistered-dialect",
+        "--canonicalize",
+        "--cse",
+    ):
         if rng.random() < 0.06:
             chosen.append(flag)
     return chosen
@@ -205,9 +292,13 @@ def fault_kind(done: Done) -> str | None:
         return None
     if not fault.startswith("crash"):
         return re.sub(r"\d+|'[^']*'", "N", fault)
-    frames = re.findall(r"#\d+ 0x[0-9a-f]+ (?:in )?(mlir::dash[^ (]*|[^ (]*dash[^ (]*)", done.errors)
+    frames = re.findall(
+        r"#\d+ 0x[0-9a-f]+ (?:in )?(mlir::dash[^ (]*|[^ (]*dash[^ (]*)", done.errors
+    )
     asserted = re.search(r"Assertion `.*' failed", done.errors)
-    return f"{fault} {asserted[0] if asserted else ''} in {' < '.join(frames[:3]) or 'code of others'}"
+    return (
+        f"{fault} {asserted[0] if asserted else ''} in {' < '.join(frames[:3]) or 'code of others'}"
+    )
 
 
 def batch_faults(folder: Path, dash_opt: str, corpus: Corpus, seed: int) -> list[Fault]:
@@ -231,5 +322,11 @@ def batch_faults(folder: Path, dash_opt: str, corpus: Corpus, seed: int) -> list
         done = tool.run_text(text, *passes)
         if kind := fault_kind(done):
             found.append(Fault(kind, done.command, text, order_text))
-    return found or [Fault(f"together only: {fault_kind(together)}", together.command,
-                           "\n// -----\n".join(texts), order_text)]
+    return found or [
+        Fault(
+            f"together only: {fault_kind(together)}",
+            together.command,
+            "\n// -----\n".join(texts),
+            order_text,
+        )
+    ]

@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CRASH = re.compile(r"Stack dump|PLEASE submit|Assertion .* failed|terminate called|LLVM ERROR|runtime error:")
+CRASH = re.compile(
+    r"Stack dump|PLEASE submit|Assertion .* failed|terminate called|LLVM ERROR|runtime error:"
+)
 # file:line:column, or where a split of a file is: file:first line offset :line:column.
 LOCATED = re.compile(r":\d+:\d+\)?: error: \S")
 # Options are read before there is any input to point at.
-OPTION = re.compile(r"<Pass-Options-Parser>|failed to add `|for the -|invalid argument|Unknown command line"
-                    r"|Cannot find option named|no such option|missing argument|invalid properties|option parsing")
+OPTION = re.compile(
+    r"<Pass-Options-Parser>|failed to add `|for the -|invalid argument|Unknown command line"
+    r"|Cannot find option named|no such option|missing argument|invalid properties|option parsing"
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,9 @@ class Done:
         return [*lines, self.errors.strip()[:1500], self.command]
 
     def is_crash(self) -> bool:
-        return self.code is None or self.code < 0 or self.code > 1 or bool(CRASH.search(self.errors))
+        return (
+            self.code is None or self.code < 0 or self.code > 1 or bool(CRASH.search(self.errors))
+        )
 
     def fault(self) -> str | None:
         """What no input whatever may cause: a hang, a crash, or a refusal that does not say
@@ -67,8 +73,13 @@ class Tool:
         command = [self.dash_opt, *arguments]
         words = shlex.join(command)
         try:
-            done = subprocess.run(command, input=(text or "").encode("utf-8", "surrogateescape"), capture_output=True,
-                                  check=False, timeout=self.seconds)
+            done = subprocess.run(
+                command,
+                input=(text or "").encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                check=False,
+                timeout=self.seconds,
+            )
         except subprocess.TimeoutExpired:
             return Done(None, f"more than {self.seconds} s", words)
         return Done(done.returncode, done.stderr.decode("utf-8", "replace"), words)

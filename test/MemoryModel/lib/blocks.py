@@ -25,10 +25,22 @@ from ptx_machine import SHARED
 from threads import Thread
 from traces import Step, Tracer
 
-SYNCHRONIZES = ("fence", "mbarrier", "bar", "wgmma.fence", "wgmma.commit", "wgmma.wait", "cp.async.bulk.commit", "cp.async.bulk.wait")
+SYNCHRONIZES = (
+    "fence",
+    "mbarrier",
+    "bar",
+    "wgmma.fence",
+    "wgmma.commit",
+    "wgmma.wait",
+    "cp.async.bulk.commit",
+    "cp.async.bulk.wait",
+)
 FIRST_CONSUMER = 4  # machine threads before it are warps: they load, or add to dQ
 BLOCK = "block"
-CHANNEL = re.compile(r'dash\.channel "(\w+)" depth\((\d+)\)(?: held)? at\(\[([\d, ]+)\], \[([\d, ]+)\]\) barriers\(\[([\d, ]+)\]\) : (!\w+)')
+CHANNEL = re.compile(
+    r'dash\.channel "(\w+)" depth\((\d+)\)(?: held)? at\(\[([\d, ]+)\], \[([\d, ]+)\]\)'
+    r" barriers\(\[([\d, ]+)\]\) : (!\w+)"
+)
 ALIAS = re.compile(r"^(!\w+) = !dash\.channel<(.*)>$", re.M)
 TYPE = re.compile(r"tensor<([\dx]+)x([a-z]+)(\d+)[^>]*>|index")
 
@@ -72,11 +84,20 @@ def channels_of(plan: str) -> list[Channel]:
                 sizes = [int(word) for word in kind[1].split("x")]
                 size = prod(sizes) * int(kind[3]) // 8
                 what = "tile" if len(sizes) > 1 else "row"
-                what = f"{name} other {what}" if f"{name} {what}" in channel.bytes else f"{name} {what}"
+                what = (
+                    f"{name} other {what}"
+                    if f"{name} {what}" in channel.bytes
+                    else f"{name} {what}"
+                )
                 channel.bytes[what] = begin
                 if len(sizes) > 1:
-                    channel.bytes[f"{what}, second"] = begin + (size // 2 if kind[3] == "32" else SECOND_ROWS)
-            channel.slots += [range(begin + slot * stride, begin + slot * stride + size) for slot in range(channel.depth)]
+                    channel.bytes[f"{what}, second"] = begin + (
+                        size // 2 if kind[3] == "32" else SECOND_ROWS
+                    )
+            channel.slots += [
+                range(begin + slot * stride, begin + slot * stride + size)
+                for slot in range(channel.depth)
+            ]
         found.append(channel)
     if not found:
         raise ValueError("expected the plan of a kernel, found no channel in it")
@@ -91,7 +112,11 @@ class BlockProgram(Program):
 
     def expected(self, place: str) -> list[tuple[Event, Event]]:
         """Reads of a byte, each with the write that it has to observe."""
-        writes = [(i, event) for i, event in self.accesses if event.kind == "write" and event.place == place]
+        writes = [
+            (i, event)
+            for i, event in self.accesses
+            if event.kind == "write" and event.place == place
+        ]
         pairs = []
         for at, read in self.accesses:
             before = [pair for pair in writes if pair[0] < at]
@@ -105,19 +130,50 @@ class Block:
 
     def __init__(self, tracer: Tracer, channels: list[Channel]):
         self.tracer, self.channels = tracer, channels
-        stored = {begin for step in tracer.steps if step.thread >= FIRST_CONSUMER for begin, _, writes in step.accesses if writes}
-        self.names = {at: Place(name, "shared") for channel in channels for name, at in channel.bytes.items()
-                      if not name.endswith("second") or at in stored}
-        self.steps = [(i, step) for i, step in enumerate(tracer.steps)
-                      if step.name.startswith(SYNCHRONIZES) or self.touched(step)]
+        stored = {
+            begin
+            for step in tracer.steps
+            if step.thread >= FIRST_CONSUMER
+            for begin, _, writes in step.accesses
+            if writes
+        }
+        self.names = {
+            at: Place(name, "shared")
+            for channel in channels
+            for name, at in channel.bytes.items()
+            if not name.endswith("second") or at in stored
+        }
+        self.steps = [
+            (i, step)
+            for i, step in enumerate(tracer.steps)
+            if step.name.startswith(SYNCHRONIZES) or self.touched(step)
+        ]
 
     def touched(self, step: Step) -> list[str]:
-        return [place.address for at, place in self.names.items() if any(begin <= at < end for begin, end, _ in step.accesses)]
+        return [
+            place.address
+            for at, place in self.names.items()
+            if any(begin <= at < end for begin, end, _ in step.accesses)
+        ]
 
     def stored(self, step: Step) -> str:
         """The channel that a thread's own store fills."""
-        at = next((begin for begin, _, writes in step.accesses if writes and not step.name.startswith("cp.")), -1)
-        return next((channel.name for channel in self.channels if any(at in slot for slot in channel.slots)), "")
+        at = next(
+            (
+                begin
+                for begin, _, writes in step.accesses
+                if writes and not step.name.startswith("cp.")
+            ),
+            -1,
+        )
+        return next(
+            (
+                channel.name
+                for channel in self.channels
+                if any(at in slot for slot in channel.slots)
+            ),
+            "",
+        )
 
     def channel_barrier(self, step: Step) -> str:
         """The phase of a step at an mbarrier."""
@@ -132,46 +188,77 @@ class Block:
                 self.run(program, f"warp {number}", own, change)
                 continue
             copies = [(i, step) for i, step in own if step.name.startswith("cp.")]
-            works = [(i, step) for i, step in own if self.touched(step) and not step.name.startswith("cp.")]
+            works = [
+                (i, step)
+                for i, step in own
+                if self.touched(step) and not step.name.startswith("cp.")
+            ]
             for lane, other in (("elected", works), ("other", copies)):
-                steps = [pair for pair in own if pair not in other and not (lane == "other" and pair[1].is_guarded)]
-                self.run(program, f"warpgroup {number - FIRST_CONSUMER}, {lane} lane", steps, change)
+                steps = [
+                    pair
+                    for pair in own
+                    if pair not in other and not (lane == "other" and pair[1].is_guarded)
+                ]
+                self.run(
+                    program, f"warpgroup {number - FIRST_CONSUMER}, {lane} lane", steps, change
+                )
         return program
 
-    def run(self, program: BlockProgram, name: str, steps: list[tuple[int, Step]], change: Change) -> None:
+    def run(
+        self, program: BlockProgram, name: str, steps: list[tuple[int, Step]], change: Change
+    ) -> None:
         thread = Thread(program, name, BLOCK)
         for i, step in steps:
             before = len(program.events)
             replay(thread, [step], self.names, self.tracer, change)
             program.accesses += [(i, event) for event in program.events[before:] if event.place]
 
-    def goes_wrong(self, change: Change = AS_EMITTED, rules: Rules = Rules()) -> dict[str, list[str]]:
+    def goes_wrong(
+        self, change: Change = AS_EMITTED, rules: Rules = Rules()
+    ) -> dict[str, list[str]]:
         """For each reading of proxy fences the bytes of which a read may observe another write."""
         program = self.build(change)
         found: dict[str, list[str]] = dict.fromkeys(READINGS, [])
         # The stricter first: where it finds nothing, the other does neither.
         for reading in reversed(READINGS):
             model = Model(program, replace(rules, reading=reading))
-            found[reading] = [place.address for place in self.names.values() if model.allows(wrong(model, place.address)) is not None]
+            found[reading] = [
+                place.address
+                for place in self.names.values()
+                if model.allows(wrong(model, place.address)) is not None
+            ]
             if not found[reading]:
                 break
         return found
-
 
     def execution(self, change: Change, reading: str) -> str:
         """The first read, in the order of the run, that may observe another write, and the earliest
         of these."""
         model = Model(self.build(change), Rules(reading))
         for place in (place.address for place in self.names.values()):
-            writes = sorted((write for write in model.writes if write.place == place), key=lambda write: write.thread != INITIAL)
+            writes = sorted(
+                (write for write in model.writes if write.place == place),
+                key=lambda write: write.thread != INITIAL,
+            )
             for read, expected in model.program.expected(place):
                 for write in writes:
-                    if write is not expected and model.allows(model.reads_from[write.number, read.number]) is not None:
-                        seen = "what was there before" if write.thread == INITIAL else \
-                            f"write {writes.index(write)}, not {writes.index(expected)}"
+                    if (
+                        write is not expected
+                        and model.allows(model.reads_from[write.number, read.number]) is not None
+                    ):
+                        seen = (
+                            "what was there before"
+                            if write.thread == INITIAL
+                            else f"write {writes.index(write)}, not {writes.index(expected)}"
+                        )
                         return f"{read.text.split()[0]} of {read.thread} observes of {place} {seen}"
         return ""
 
 
 def wrong(model: Model, place: str):
-    return z3.Or([z3.Not(model.reads_from[write.number, read.number]) for read, write in model.program.expected(place)])
+    return z3.Or(
+        [
+            z3.Not(model.reads_from[write.number, read.number])
+            for read, write in model.program.expected(place)
+        ]
+    )

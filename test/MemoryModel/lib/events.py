@@ -74,15 +74,28 @@ class Program:
         return event
 
     def program_order(self, thread: str) -> list[Event]:
-        return [event for event in self.events if event.thread == thread and not event.is_asynchronous]
+        return [
+            event for event in self.events if event.thread == thread and not event.is_asynchronous
+        ]
 
     def end_grid(self, grid: str, following: str) -> None:
         """All threads of a grid are before its end, and that is before the start of all threads of
         the next (8.9.4)."""
-        end = self.add(thread=f"end of {grid}", block="", grid=grid, kind="boundary", text=f"{grid} ends")
-        begin = self.add(thread=f"start of {following}", block="", grid=following, kind="boundary", text=f"{following} starts")
-        self.order += [(event.number, end.number) for event in self.events
-                       if event.grid == grid and not event.is_asynchronous and event is not end]
+        end = self.add(
+            thread=f"end of {grid}", block="", grid=grid, kind="boundary", text=f"{grid} ends"
+        )
+        begin = self.add(
+            thread=f"start of {following}",
+            block="",
+            grid=following,
+            kind="boundary",
+            text=f"{following} starts",
+        )
+        self.order += [
+            (event.number, end.number)
+            for event in self.events
+            if event.grid == grid and not event.is_asynchronous and event is not end
+        ]
         self.order.append((end.number, begin.number))
         self.begins[following] = begin
 
@@ -99,7 +112,12 @@ class Program:
     def _sees(self, giver: int, taker: int) -> bool:
         """Whether scopes of both include the other."""
         first, second = self.events[giver], self.events[taker]
-        return first.releases and second.acquires and in_scope(first, second) and in_scope(second, first)
+        return (
+            first.releases
+            and second.acquires
+            and in_scope(first, second)
+            and in_scope(second, first)
+        )
 
 
 def in_scope(event: Event, other: Event) -> bool:
@@ -113,7 +131,9 @@ def in_scope(event: Event, other: Event) -> bool:
 def morally_strong(first: Event, second: Event) -> bool:
     """8.7: related in program order, or both strong with scopes that include each other; via one
     proxy; overlapping completely."""
-    if first.proxy != second.proxy or (first.in_memory and second.in_memory and first.address != second.address):
+    if first.proxy != second.proxy or (
+        first.in_memory and second.in_memory and first.address != second.address
+    ):
         return False
     if first.thread == second.thread and not first.is_asynchronous and not second.is_asynchronous:
         return True

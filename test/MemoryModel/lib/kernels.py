@@ -44,7 +44,13 @@ def trace(ptx: Path, walks: list[int]) -> Tracer:
     return ptx_order.run(ptx.read_text(encoding="utf-8"), manifest, walks)
 
 
-def replay(thread: Thread, steps: Iterable[Step], names: dict[int, Place], tracer: Tracer, change: Change = AS_EMITTED) -> None:
+def replay(
+    thread: Thread,
+    steps: Iterable[Step],
+    names: dict[int, Place],
+    tracer: Tracer,
+    change: Change = AS_EMITTED,
+) -> None:
     """Runs steps of the machine as a thread of the model. `names` has the bytes that matter; all
     other places are private, as if no other kernel used them. One byte stands for a tile: all bytes
     of it go the same way."""
@@ -52,9 +58,16 @@ def replay(thread: Thread, steps: Iterable[Step], names: dict[int, Place], trace
         key = (thread.block, tracer.barrier_of(step), step.phase) if step.phase >= 0 else None
         for text in filter(None, change.of(step).split(";")):
             before = len(thread.program.events)
-            thread.run(text, lambda operand, step=step: places_of(operand, step, names, thread), step.line, key)
+            thread.run(
+                text,
+                lambda operand, step=step: places_of(operand, step, names, thread),
+                step.line,
+                key,
+            )
             if step.seen is not None:  # the loop around it ends
-                read = next(event for event in thread.program.events[before:] if event.kind == "read")
+                read = next(
+                    event for event in thread.program.events[before:] if event.kind == "read"
+                )
                 thread.program.required.append(read.value == step.seen)
 
 
@@ -62,7 +75,12 @@ def places_of(operand: str, step: Step, names: dict[int, Place], thread: Thread)
     """The places of an operand, at least one; of "descriptors" those that a product reads, if
     any."""
     if operand == "descriptors":
-        return [place for begin, end, _ in step.accesses for at, place in names.items() if begin <= at < end]
+        return [
+            place
+            for begin, end, _ in step.accesses
+            for at, place in names.items()
+            if begin <= at < end
+        ]
     begin = step.addresses.get(operand, -1)
     end = max([end for first, end, _ in step.accesses if first == begin], default=begin + 1)
     named = [place for at, place in names.items() if begin <= at < end]
@@ -81,8 +99,13 @@ class Answer:
         return all(verdict == "proven" for verdict in self.verdicts)
 
 
-def ask(build: Callable[[Change], Program], wrong: Callable[[Model], object], change: Change = AS_EMITTED,
-        describe: Callable[[Model], str] = lambda model: "", rules: Rules = Rules()) -> Answer:
+def ask(
+    build: Callable[[Change], Program],
+    wrong: Callable[[Model], object],
+    change: Change = AS_EMITTED,
+    describe: Callable[[Model], str] = lambda model: "",
+    rules: Rules = Rules(),
+) -> Answer:
     """Asks whether something is wrong in some execution; `describe` tells of the first."""
     answer = Answer([])
     program = build(change)
@@ -97,7 +120,11 @@ def ask(build: Callable[[Change], Program], wrong: Callable[[Model], object], ch
 
 
 def value_of(execution, event: Event):
-    return event.value if isinstance(event.value, int) else execution.eval(event.value, model_completion=True)
+    return (
+        event.value
+        if isinstance(event.value, int)
+        else execution.eval(event.value, model_completion=True)
+    )
 
 
 def print_table(title: str, rows: list[tuple[str, str, Answer]]) -> None:
@@ -105,5 +132,9 @@ def print_table(title: str, rows: list[tuple[str, str, Answer]]) -> None:
     print(f"{title:<50}{'instead':<18}then")
     for step, instead, answer in rows:
         verdicts = [words[verdict] for verdict in answer.verdicts]
-        text = verdicts[0] if len(set(verdicts)) == 1 else f"{verdicts[0]}; by {READINGS[1]}: {verdicts[1]}"
+        text = (
+            verdicts[0]
+            if len(set(verdicts)) == 1
+            else f"{verdicts[0]}; by {READINGS[1]}: {verdicts[1]}"
+        )
         print(f"  {step:<48}{instead:<18}{text}")

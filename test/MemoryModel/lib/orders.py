@@ -61,7 +61,12 @@ class Order:
     demand.
     """
 
-    def __init__(self, size: int, edges: Iterable[tuple[int, int]], conditional: Iterable[tuple[int, int, Condition]] = ()):
+    def __init__(
+        self,
+        size: int,
+        edges: Iterable[tuple[int, int]],
+        conditional: Iterable[tuple[int, int, Condition]] = (),
+    ):
         behind: list[list[int]] = [[] for _ in range(size)]
         for first, second in edges:
             behind[first].append(second)
@@ -79,8 +84,17 @@ class Order:
         """For each pair of conditional edges whether a way begins with one and ends with the
         other."""
         edges = self.conditional
-        ways = [[both(edges[i][2], edges[j][2]) if self._same_or_before(edges[i][1], edges[j][0]) else False
-                 for j in range(len(edges))] for i in range(len(edges))]
+        ways = [
+            [
+                (
+                    both(edges[i][2], edges[j][2])
+                    if self._same_or_before(edges[i][1], edges[j][0])
+                    else False
+                )
+                for j in range(len(edges))
+            ]
+            for i in range(len(edges))
+        ]
         for i, edge in enumerate(edges):
             ways[i][i] = edge[2]
         for middle in range(len(edges)):
@@ -98,6 +112,10 @@ class Order:
     def before(self, first: int, second: int) -> Condition:
         if self.always(first, second):
             return True
-        begins = [i for i, edge in enumerate(self.conditional) if self._same_or_before(first, edge[0])]
-        ends = [j for j, edge in enumerate(self.conditional) if self._same_or_before(edge[1], second)]
+        begins = [
+            i for i, edge in enumerate(self.conditional) if self._same_or_before(first, edge[0])
+        ]
+        ends = [
+            j for j, edge in enumerate(self.conditional) if self._same_or_before(edge[1], second)
+        ]
         return either(self.ways[i][j] for i in begins for j in ends)

@@ -44,7 +44,9 @@ class Proxies:
         if first.address != second.address:  # aliases: 8.9.5, third case
             fences = [fence for fence in self.fences if fence.proxy == "alias"]
             return both(ordered, either(self.between(first, fence, second) for fence in fences))
-        if first.proxy == second.proxy and (first.proxy == "generic" or first.block == second.block and first.grid == second.grid):
+        if first.proxy == second.proxy and (
+            first.proxy == "generic" or first.block == second.block and first.grid == second.grid
+        ):
             return ordered
         return both(ordered, self.bridged(first, second))
 
@@ -75,30 +77,63 @@ class Proxies:
         if not self.base.conditional:
             row = self.base.rows[first.number]
             fences = [fence for fence in fences if row >> fence.number & 1]
-        return [fence for fence in fences if self.before(first, fence) is not False and self.before(fence, second) is not False]
+        return [
+            fence
+            for fence in fences
+            if self.before(first, fence) is not False and self.before(fence, second) is not False
+        ]
 
     def leading(self, access: Event, other: Event) -> list[Event]:
         """What bridges from the proxy of `access` to the generic one, or back."""
-        key = (access.proxy, access.block, access.grid, access.space, access.address, other.proxy, other.thread, other.number
-               if access.proxy == "tensormap" else None)
+        key = (
+            access.proxy,
+            access.block,
+            access.grid,
+            access.space,
+            access.address,
+            other.proxy,
+            other.thread,
+            other.number if access.proxy == "tensormap" else None,
+        )
         if key not in self.known:
             self.known[key] = self._leading(access, other)
         return self.known[key]
 
     def _leading(self, access: Event, other: Event) -> list[Event]:
-        found = [fence for fence in self.fences
-                 if fence.proxy == access.proxy and fence.block == access.block and fence.grid == access.grid
-                 and fence.space in ("", access.space) and fence.address in ("", access.address)
-                 and (self.reading == "path" or other.proxy != "generic" or fence.thread == other.thread
-                      or fence.is_asynchronous or fence.direction != "both")]
+        found = [
+            fence
+            for fence in self.fences
+            if fence.proxy == access.proxy
+            and fence.block == access.block
+            and fence.grid == access.grid
+            and fence.space in ("", access.space)
+            and fence.address in ("", access.address)
+            and (
+                self.reading == "path"
+                or other.proxy != "generic"
+                or fence.thread == other.thread
+                or fence.is_asynchronous
+                or fence.direction != "both"
+            )
+        ]
         if access.proxy == "tensormap":
             # 9.7.15.4: a use of a descriptor acquires; a release is before it, by its writer or by
             # the end of the grid (8.9.4).
             acquires = [fence for fence in found if fence.direction == "acquire"]
-            released = [fence for fence in self.fences if fence.proxy == "tensormap" and fence.direction == "release"]
-            return [fence for fence in acquires
-                    if any(self.base.always(giver.number, fence.number) and self.base.always(other.number, giver.number)
-                           for giver in [*released, *self.boundaries])]
+            released = [
+                fence
+                for fence in self.fences
+                if fence.proxy == "tensormap" and fence.direction == "release"
+            ]
+            return [
+                fence
+                for fence in acquires
+                if any(
+                    self.base.always(giver.number, fence.number)
+                    and self.base.always(other.number, giver.number)
+                    for giver in [*released, *self.boundaries]
+                )
+            ]
         # 8.9.4: "the CUDA API synchronization mechanisms above also participate in proxy-preserved
         # base causality order".
         return found + [boundary for boundary in self.boundaries]

@@ -38,7 +38,15 @@ class Thread:
         self.replaced = 0  # fields of a descriptor; what is written counts them
 
     def add(self, text: str, kind: str, **fields) -> Event:
-        event = self.program.add(thread=self.name, block=self.block, grid=self.grid, kind=kind, text=text, line=self.line, **fields)
+        event = self.program.add(
+            thread=self.name,
+            block=self.block,
+            grid=self.grid,
+            kind=kind,
+            text=text,
+            line=self.line,
+            **fields,
+        )
         if not event.is_asynchronous:
             if self.last:
                 self.program.order.append((self.last.number, event.number))
@@ -46,10 +54,18 @@ class Thread:
         return event
 
     def access(self, text: str, kind: str, place: Place, **fields) -> Event:
-        return self.add(text, kind, address=place.address, place=self.program.places.get(place.address, place.address),
-                        space=place.space, **fields)
+        return self.add(
+            text,
+            kind,
+            address=place.address,
+            place=self.program.places.get(place.address, place.address),
+            space=place.space,
+            **fields,
+        )
 
-    def run(self, text: str, places_of: PlacesOf = litmus_places, line: int = -1, key: object = None) -> None:
+    def run(
+        self, text: str, places_of: PlacesOf = litmus_places, line: int = -1, key: object = None
+    ) -> None:
         """`key` tells which phase of a barrier it is; without one, barriers are counted."""
         match = LINE.fullmatch(text.strip().rstrip(";") + ";")
         if not match:
@@ -57,10 +73,23 @@ class Thread:
         self.line = line
         name, operands = match[3], operands_of(match[4])
         parts = name.split(".")
-        kinds = {"ld": self.load, "tld": self.load, "suld": self.load, "ldmatrix": self.load, "st": self.store, "sust": self.store,
-                 "stmatrix": self.store, "tensormap": self.tensormap, "atom": self.reduce, "red": self.reduce,
-                 "fence": self.fence, "bar": self.meet, "mbarrier": self.meet, "cp": self.asynchronous.copy,
-                 "wgmma": self.asynchronous.multiply}
+        kinds = {
+            "ld": self.load,
+            "tld": self.load,
+            "suld": self.load,
+            "ldmatrix": self.load,
+            "st": self.store,
+            "sust": self.store,
+            "stmatrix": self.store,
+            "tensormap": self.tensormap,
+            "atom": self.reduce,
+            "red": self.reduce,
+            "fence": self.fence,
+            "bar": self.meet,
+            "mbarrier": self.meet,
+            "cp": self.asynchronous.copy,
+            "wgmma": self.asynchronous.multiply,
+        }
         if parts[0] in kinds:
             kinds[parts[0]](text.strip().rstrip(";"), parts, operands, places_of, key)
 
@@ -68,13 +97,23 @@ class Thread:
 
     @staticmethod
     def strength(parts: list[str], default: str = "weak") -> dict:
-        meaning = next((part for part in parts[1:] if part in
-                        ("weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")), default)
+        meaning = next(
+            (
+                part
+                for part in parts[1:]
+                if part in ("weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")
+            ),
+            default,
+        )
         scope = next((part for part in parts[1:] if part in SCOPES), "gpu")
         if meaning in ("volatile", "mmio"):  # relaxed at system scope, and more (8.4.1, 8.4.2)
             scope = "sys"
-        return {"strong": meaning != "weak", "scope": scope if meaning != "weak" else "",
-                "acquires": meaning in ("acquire", "acq_rel"), "releases": meaning in ("release", "acq_rel")}
+        return {
+            "strong": meaning != "weak",
+            "scope": scope if meaning != "weak" else "",
+            "acquires": meaning in ("acquire", "acq_rel"),
+            "releases": meaning in ("release", "acq_rel"),
+        }
 
     @staticmethod
     def proxy(parts: list[str]) -> str:
@@ -84,12 +123,22 @@ class Thread:
         return int(operand) if re.fullmatch(r"-?\d+", operand) else self.registers.get(operand, 0)
 
     def store(self, text, parts, operands, places_of, _) -> None:
-        event = self.access(text, "write", places_of(operands[0])[0], proxy=self.proxy(parts), value=self.value(operands[-1]),
-                            **self.strength(parts))
-        self.program.depends += [(source, event.number) for source in self.sources.get(operands[-1], ())]
+        event = self.access(
+            text,
+            "write",
+            places_of(operands[0])[0],
+            proxy=self.proxy(parts),
+            value=self.value(operands[-1]),
+            **self.strength(parts),
+        )
+        self.program.depends += [
+            (source, event.number) for source in self.sources.get(operands[-1], ())
+        ]
 
     def load(self, text, parts, operands, places_of, _) -> None:
-        event = self.access(text, "read", places_of(operands[1])[0], proxy=self.proxy(parts), **self.strength(parts))
+        event = self.access(
+            text, "read", places_of(operands[1])[0], proxy=self.proxy(parts), **self.strength(parts)
+        )
         event.value = z3.Int(f"read{event.number}")
         self.registers[operands[0]], self.sources[operands[0]] = event.value, [event.number]
 
@@ -98,7 +147,9 @@ class Thread:
         returns = parts[0] == "atom"
         place, amount = places_of(operands[returns])[0], self.value(operands[-1])
         strength = self.strength(parts, "relaxed")
-        read = self.access(text, "read", place, only_reduces=not returns, **(strength | {"releases": False}))
+        read = self.access(
+            text, "read", place, only_reduces=not returns, **(strength | {"releases": False})
+        )
         read.value = z3.Int(f"read{read.number}")
         if returns:
             self.registers[operands[0]], self.sources[operands[0]] = read.value, [read.number]
@@ -116,7 +167,9 @@ class Thread:
             self.replaced += 1
             self.access(text, "write", places_of(operands[0])[0], value=self.replaced)
             return
-        self.access(text, "read", places_of(operands[1])[0]).value = value = z3.Int(f"read{len(self.program.events)}")
+        self.access(text, "read", places_of(operands[1])[0]).value = value = z3.Int(
+            f"read{len(self.program.events)}"
+        )
         self.access(text, "write", places_of(operands[0])[0], value=value)
         if "release" in text:
             self.add(text, "proxy fence", proxy="tensormap", direction="release", scope="gpu")
@@ -127,15 +180,28 @@ class Thread:
         if parts[1] == "proxy":
             proxy = parts[2].split("::")[0]
             direction = next((part for part in parts if part in ("acquire", "release")), "both")
-            space = "global" if "global" in parts[2:] else "shared" if "shared" in "".join(parts[2:]) else ""
+            space = (
+                "global"
+                if "global" in parts[2:]
+                else "shared"
+                if "shared" in "".join(parts[2:])
+                else ""
+            )
             event = self.add(text, "proxy fence", proxy=proxy, direction=direction, space=space)
             if operands:
                 event.address = places_of(operands[0])[0].address
         elif parts[1] != "mbarrier_init":
             scope = next(part for part in parts if part in SCOPES)
             meaning = parts[1] if parts[1] in ("sc", "acquire", "release") else "acq_rel"
-            self.add(text, "fence", strong=True, scope=scope, acquires=meaning != "release", releases=meaning != "acquire",
-                     is_sc=meaning == "sc")
+            self.add(
+                text,
+                "fence",
+                strong=True,
+                scope=scope,
+                acquires=meaning != "release",
+                releases=meaning != "acquire",
+                is_sc=meaning == "sc",
+            )
 
     def meet(self, text, parts, operands, places_of, key) -> None:
         """Barriers of a block, of a warp, in memory: an arrival releases, a completed wait acquires
@@ -150,9 +216,17 @@ class Thread:
         else:
             gives, relaxed = "arrive" in parts, "relaxed" in parts
             takes = not gives
-            key = key or (self.block, next(operand for operand in operands if operand.startswith("[")))
+            key = key or (
+                self.block,
+                next(operand for operand in operands if operand.startswith("[")),
+            )
             scope = next((part for part in parts if part in SCOPES), "cta")
         for side in ["gives"] * gives + ["takes"] * takes:
-            event = self.add(text, "point", scope=scope, releases=side == "gives" and not relaxed,
-                             acquires=side == "takes" and not relaxed)
+            event = self.add(
+                text,
+                "point",
+                scope=scope,
+                releases=side == "gives" and not relaxed,
+                acquires=side == "takes" and not relaxed,
+            )
             self.program.meet(key, event, side)

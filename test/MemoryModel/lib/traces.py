@@ -37,7 +37,10 @@ class Tracer(Machine):
 
     def step(self, thread: MachineThread) -> bool:
         instruction, at = self.code[thread.at], thread.at
-        runs = not instruction.guard or bool(self.value(thread, instruction.guard, 1)) != instruction.unless
+        runs = (
+            not instruction.guard
+            or bool(self.value(thread, instruction.guard, 1)) != instruction.unless
+        )
         self.current = self._begin(thread, at, instruction) if runs else None
         moved = super().step(thread)
         if self.current and (thread.at != at or thread.done):
@@ -55,8 +58,10 @@ class Tracer(Machine):
         step = Step(thread.number, at, instruction.text, instruction.name, guarded)
         for operand in instruction.operands:
             if operand.startswith("[") and "param" not in instruction.name:
-                step.addresses[operand] = self.address(thread, "[" + operand.strip("[]").split(",")[0] + "]")
-        if (instruction.name.startswith("mbarrier.arrive") or "complete_tx" in instruction.name):
+                step.addresses[operand] = self.address(
+                    thread, "[" + operand.strip("[]").split(",")[0] + "]"
+                )
+        if instruction.name.startswith("mbarrier.arrive") or "complete_tx" in instruction.name:
             step.phase = self.barriers[self.barrier_of(step)].phases
         return step
 

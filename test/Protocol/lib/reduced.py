@@ -22,11 +22,15 @@ def lists_of(schedule: dict, pieces: int) -> tuple[list, list]:
         tiles = range(len(lengths), len(lengths) + pieces)
         lengths += [len(chain["order"])] * pieces
         for turn, part in enumerate(chain["order"]):
-            parts[chain["sequence"], chain["kvHead"], chain["kv"], part] = [(tile, turn) for tile in tiles]
+            parts[chain["sequence"], chain["kvHead"], chain["kv"], part] = [
+                (tile, turn) for tile in tiles
+            ]
     lists = [[] for _ in range(schedule["workers"])]
     for item in schedule["items"]:
         steps = lists[item["worker"]]
-        steps += [turns[item["sequence"], head, q, item["kv"], item["part"]] for head, q in item["visit"]]
+        steps += [
+            turns[item["sequence"], head, q, item["kv"], item["part"]] for head, q in item["visit"]
+        ]
         steps += parts.get((item["sequence"], item["kvHead"], item["kv"], item["part"]), [])
     return lists, lengths
 
@@ -35,18 +39,38 @@ def order_to_promela(schedule: dict, pieces: int, resident: int, launches: int =
     """`order.pml` of a model."""
     lists, lengths = lists_of(schedule, pieces)
     steps = [step for one in lists for step in one]
-    columns = {"first_step": [sum(map(len, lists[:worker])) for worker in range(len(lists))],
-               "num_steps": [len(one) for one in lists], "tile_of": [tile for tile, _ in steps],
-               "turn_of": [turn for _, turn in steps], "length_of": lengths}
-    lines = [f"#define WORKERS {len(lists)}", f"#define RESIDENT {resident}", f"#define LAUNCHES {launches}",
-             f"#define TILES {len(lengths)}"]
+    columns = {
+        "first_step": [sum(map(len, lists[:worker])) for worker in range(len(lists))],
+        "num_steps": [len(one) for one in lists],
+        "tile_of": [tile for tile, _ in steps],
+        "turn_of": [turn for _, turn in steps],
+        "length_of": lengths,
+    }
+    lines = [
+        f"#define WORKERS {len(lists)}",
+        f"#define RESIDENT {resident}",
+        f"#define LAUNCHES {launches}",
+        f"#define TILES {len(lengths)}",
+    ]
     lines += [f"hidden byte {name}[{max(1, len(values))}];" for name, values in columns.items()]
     lines += ["inline read_order() {"]
-    lines += [f"  {name}[{i}] = {value};" for name, values in columns.items() for i, value in enumerate(values)]
+    lines += [
+        f"  {name}[{i}] = {value};"
+        for name, values in columns.items()
+        for i, value in enumerate(values)
+    ]
     return "\n".join([*lines, "  skip", "}", ""])
 
 
-def finishes(schedule: dict, pieces: int, resident: int, warps: int, ahead: int, rng: random.Random, tickets: bool = True) -> bool:
+def finishes(
+    schedule: dict,
+    pieces: int,
+    resident: int,
+    warps: int,
+    ahead: int,
+    rng: random.Random,
+    tickets: bool = True,
+) -> bool:
     """Whether workers come to their end, moving in a random order. They start in the order of their
     indices, which tickets are for, or in a random one. Warp w has every `warps`-th step of a list;
     it takes a step's turn when it has given its last, and gives it when the turns of all steps that

@@ -6,7 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from arithmetic import ROUND, chain_sum, exponential, pairwise_sum, product, row_sums, tanh_of_scores
+from arithmetic import (
+    ROUND,
+    chain_sum,
+    exponential,
+    pairwise_sum,
+    product,
+    row_sums,
+    tanh_of_scores,
+)
 from problem import Mask, Problem
 from report import Json
 
@@ -52,7 +60,13 @@ def sink_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> np.ndarra
     places, found = Places(problem, is_list), []
     for sequence in range(len(problem.sequences)):
         batch, rows = places.rows(sequence, False)
-        found.append(sink_gradient(arrays.sink, arrays.lse[batch:batch + 1, :, rows], arrays.delta[batch:batch + 1, :, rows]))
+        found.append(
+            sink_gradient(
+                arrays.sink,
+                arrays.lse[batch : batch + 1, :, rows],
+                arrays.delta[batch : batch + 1, :, rows],
+            )
+        )
     return np.concatenate(found)
 
 
@@ -79,8 +93,8 @@ def visible(mask: Mask, q: int, kv: int) -> np.ndarray:
 
 @dataclass
 class Places:
-    """Where the rows of a sequence lie: a batch entry each, or one after the other in a batch of 1.
-    """
+    """Where the rows of a sequence lie: a batch entry each, or one after the other in a batch of
+    1."""
 
     problem: Problem
     is_list: bool
@@ -92,7 +106,9 @@ class Places:
         first = sum(lengths[:sequence])
         return 0, slice(first, first + lengths[sequence])
 
-    def tile(self, array: np.ndarray, sequence: int, head: int, tile: int, is_kv: bool) -> np.ndarray:
+    def tile(
+        self, array: np.ndarray, sequence: int, head: int, tile: int, is_kv: bool
+    ) -> np.ndarray:
         """A tile of a tensor; rows past the end are zero."""
         batch, rows = self.rows(sequence, is_kv)
         size = self.problem.tile_kv if is_kv else self.problem.tile_q
@@ -100,8 +116,9 @@ class Places:
         padding = [(0, size - found.shape[0])] + [(0, 0)] * (found.ndim - 1)
         return np.pad(found, padding)
 
-    def put(self, array: np.ndarray, sequence: int, head: int, tile: int, is_kv: bool,
-            value: np.ndarray) -> None:
+    def put(
+        self, array: np.ndarray, sequence: int, head: int, tile: int, is_kv: bool, value: np.ndarray
+    ) -> None:
         batch, rows = self.rows(sequence, is_kv)
         size = self.problem.tile_kv if is_kv else self.problem.tile_q
         target = array[batch, head, rows][tile * size : (tile + 1) * size]
@@ -128,12 +145,18 @@ class Task:
     kv: int
 
 
-def scores_of(places: Places, seen: np.ndarray, arrays: Arrays, task: Task, half: str) -> tuple[np.ndarray, np.ndarray]:
+def scores_of(
+    places: Places, seen: np.ndarray, arrays: Arrays, task: Task, half: str
+) -> tuple[np.ndarray, np.ndarray]:
     """P and dS of a task, transposed: kv rows by q rows. dS is rounded, P is not."""
     problem, rounded = places.problem, ROUND[half]
-    k, v = (places.tile(a, task.sequence, task.kv_head, task.kv, True) for a in (arrays.k, arrays.v))
-    q, do, lse, delta = (places.tile(a, task.sequence, task.head, task.q, False)
-                         for a in (arrays.q, arrays.do, arrays.lse, arrays.delta))
+    k, v = (
+        places.tile(a, task.sequence, task.kv_head, task.kv, True) for a in (arrays.k, arrays.v)
+    )
+    q, do, lse, delta = (
+        places.tile(a, task.sequence, task.head, task.q, False)
+        for a in (arrays.q, arrays.do, arrays.lse, arrays.delta)
+    )
     rows = slice(task.q * problem.tile_q, (task.q + 1) * problem.tile_q)
     columns = slice(task.kv * problem.tile_kv, (task.kv + 1) * problem.tile_kv)
     live = np.zeros((problem.tile_kv, problem.tile_q), bool)
@@ -145,12 +168,15 @@ def scores_of(places: Places, seen: np.ndarray, arrays: Arrays, task: Task, half
         tanh = tanh_of_scores(scores, arrays.softcap)
         scores, slope = arrays.softcap * tanh, F32(1) - tanh * tanh
     with np.errstate(over="ignore", invalid="ignore"):
-        p = np.where(live, exponential(np.where(live, scores, 0), np.where(
-            live, lse[None, :], 0)), F32(0))
+        p = np.where(
+            live, exponential(np.where(live, scores, 0), np.where(live, lse[None, :], 0)), F32(0)
+        )
     return p, rounded(p * slope * (product(v, do.T) - delta[None, :]))
 
 
-def fold_dq(problem: Problem, schedule: Json, arrays: Arrays, target: np.ndarray, half: str, is_list: bool) -> np.ndarray:
+def fold_dq(
+    problem: Problem, schedule: Json, arrays: Arrays, target: np.ndarray, half: str, is_list: bool
+) -> np.ndarray:
     """dQ of items that own q tiles: one sum an item, which goes through its kv tiles in visit
     order."""
     places, total = Places(problem, is_list), np.zeros(target.shape, F32)
@@ -165,7 +191,9 @@ def fold_dq(problem: Problem, schedule: Json, arrays: Arrays, target: np.ndarray
     return ROUND[half](arrays.scale * total)
 
 
-def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_list: bool) -> Recomputed:
+def recompute(
+    problem: Problem, schedule: Json, arrays: Arrays, half: str, is_list: bool
+) -> Recomputed:
     """Every contribution of every item, in its visit order."""
     places, found, rounded = Places(problem, is_list), Recomputed(), ROUND[half]
     seen = [visible(problem.mask, s.q, s.kv) for s in problem.sequences]
@@ -186,23 +214,36 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
 
 
 def slots_of(schedule: Json) -> tuple[list[list[Key]], list[list[Key]]]:
-    """Which tile makes the contributions of each dQ chain, and of each chain over parts, in order.
-    """
-    dq = [[(c["sequence"], c["head"], c["q"], kv) for kv, _ in c["order"]]
-          for c in schedule["chains"]]
-    parts = [[(c["sequence"], c["kvHead"], c["kv"], part) for part in c["order"]]
-             for c in schedule["partChains"]]
+    """Which tile makes the contributions of each dQ chain, and of each chain over parts, in
+    order."""
+    dq = [
+        [(c["sequence"], c["head"], c["q"], kv) for kv, _ in c["order"]] for c in schedule["chains"]
+    ]
+    parts = [
+        [(c["sequence"], c["kvHead"], c["kv"], part) for part in c["order"]]
+        for c in schedule["partChains"]
+    ]
     return dq, parts
 
 
-def sum_up(problem: Problem, chains: list[list[Key]], contributions: dict[Key, np.ndarray],
-           target: np.ndarray, is_kv: bool, is_list: bool, scale: np.float32, half: str) -> np.ndarray:
+def sum_up(
+    problem: Problem,
+    chains: list[list[Key]],
+    contributions: dict[Key, np.ndarray],
+    target: np.ndarray,
+    is_kv: bool,
+    is_list: bool,
+    scale: np.float32,
+    half: str,
+) -> np.ndarray:
     """A gradient from its contributions: chains, then the factor, then one rounding."""
     places = Places(problem, is_list)
     total = np.zeros(target.shape, F32)
     for chain in chains:
         if chain:
-            places.put(total, *chain[0][:3], is_kv, chain_sum([contributions[key] for key in chain]))
+            places.put(
+                total, *chain[0][:3], is_kv, chain_sum([contributions[key] for key in chain])
+            )
     return ROUND[half](scale * total)
 
 
@@ -218,16 +259,29 @@ class Gradient:
 def float64_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> dict[str, Gradient]:
     """The gradients by definition, from the inputs as they are."""
     places = Places(problem, is_list)
-    wide = {name: getattr(arrays, name).astype(np.float64)
-            for name in ("q", "k", "v", "do", "lse", "delta")}
+    wide = {
+        name: getattr(arrays, name).astype(np.float64)
+        for name in ("q", "k", "v", "do", "lse", "delta")
+    }
     scale = np.float64(arrays.scale)
-    result = {"d" + name: Gradient(np.zeros_like(wide[name]), np.zeros_like(wide[name]))
-              for name in ("q", "k", "v")}
+    result = {
+        "d" + name: Gradient(np.zeros_like(wide[name]), np.zeros_like(wide[name]))
+        for name in ("q", "k", "v")
+    }
     if arrays.sink is not None:
         counts = np.isfinite(wide["lse"])
-        terms = np.exp(arrays.sink.astype(np.float64)[:, None] - np.where(counts, wide["lse"], np.inf)) * wide["delta"]
-        shares = [terms[batch, :, rows] for batch, rows in (places.rows(s, False) for s in range(len(problem.sequences)))]
-        result["dsink"] = Gradient(np.stack([-share.sum(-1) for share in shares]), np.stack([np.abs(share).sum(-1) for share in shares]))
+        terms = (
+            np.exp(arrays.sink.astype(np.float64)[:, None] - np.where(counts, wide["lse"], np.inf))
+            * wide["delta"]
+        )
+        shares = [
+            terms[batch, :, rows]
+            for batch, rows in (places.rows(s, False) for s in range(len(problem.sequences)))
+        ]
+        result["dsink"] = Gradient(
+            np.stack([-share.sum(-1) for share in shares]),
+            np.stack([np.abs(share).sum(-1) for share in shares]),
+        )
     for s, lengths in enumerate(problem.sequences):
         seen = visible(problem.mask, lengths.q, lengths.kv)
         (b, rows), (_, columns) = places.rows(s, False), places.rows(s, True)

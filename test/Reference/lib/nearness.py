@@ -20,8 +20,9 @@ def float64_differences(case: Case, ran: Ran) -> list[str]:
     differences = []
     for name, expected in float64_gradients(case.problem, ran.arrays, case.is_list).items():
         error = np.linalg.norm(decode(ran.files[name]) - expected.value)
-        allowed = (TOLERANCE[case.half] * np.linalg.norm(expected.value)
-                   + F32_NOISE * np.linalg.norm(expected.magnitude))
+        allowed = TOLERANCE[case.half] * np.linalg.norm(
+            expected.value
+        ) + F32_NOISE * np.linalg.norm(expected.magnitude)
         if not error <= allowed:
             differences.append(f"{name}: error {error:.3g}, expected at most {allowed:.3g}")
     return differences

@@ -41,10 +41,13 @@ class Case:
     def title(self) -> str:
         problem = self.problem
         rows = "+".join(f"{s.q}x{s.kv}" for s in problem.sequences)
-        return (f"{self.request.kind} {mask_text(problem.mask)} rows {rows} heads {problem.heads}/"
-                f"{problem.kv_heads} parts {problem.parts} tiles {problem.tile_q}x{problem.tile_kv} "
-                f"workers {self.request.workers} level {self.request.level} "
-                f"{self.half} {self.head_dim}/{self.head_dim_v} softcap {self.softcap} sink {self.has_sink}")
+        return (
+            f"{self.request.kind} {mask_text(problem.mask)} rows {rows} heads"
+            f" {problem.heads}/{problem.kv_heads} parts {problem.parts} tiles"
+            f" {problem.tile_q}x{problem.tile_kv} workers {self.request.workers} level"
+            f" {self.request.level} {self.half} {self.head_dim}/{self.head_dim_v} softcap"
+            f" {self.softcap} sink {self.has_sink}"
+        )
 
 
 def program_text(case: Case) -> str:
@@ -86,9 +89,14 @@ class Ran:
         delta = self.files.get("delta")
         if delta is None:
             delta = delta_of(decode(self.files["o"]), read_one["do"])
-        self.arrays = Arrays(**read_one, lse=self.files["lse"], delta=delta,
-                             scale=self.files["scale"][()], sink=self.files.get("sink"),
-                             softcap=None if self.softcap is None else np.float32(self.softcap))
+        self.arrays = Arrays(
+            **read_one,
+            lse=self.files["lse"],
+            delta=delta,
+            scale=self.files["scale"][()],
+            sink=self.files.get("sink"),
+            softcap=None if self.softcap is None else np.float32(self.softcap),
+        )
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,9 @@ class Tools:
         parser = argparse.ArgumentParser(description=description)
         parser.add_argument("--dash-opt", default="dash-opt")
         parser.add_argument("--dash-run", default="dash-run")
-        parser.add_argument("--tmp", type=Path, required=True, help="folder for programs and arrays")
+        parser.add_argument(
+            "--tmp", type=Path, required=True, help="folder for programs and arrays"
+        )
         arguments = parser.parse_args()
         arguments.tmp.mkdir(parents=True, exist_ok=True)
         return Tools(arguments.dash_opt, arguments.dash_run, arguments.tmp)
@@ -120,20 +130,41 @@ class Tools:
         ran.schedule, second = schedules
         return ran, second
 
-    def run_program(self, case: Case, name: str, options: list[str], args: Path | None,
-                    dumps: bool = True) -> tuple[list[Json], Ran]:
+    def run_program(
+        self, case: Case, name: str, options: list[str], args: Path | None, dumps: bool = True
+    ) -> tuple[list[Json], Ran]:
         folder = self.scratch / name
         shutil.rmtree(folder, ignore_errors=True)  # of an earlier run, of another case
         folder.mkdir()
-        source, scheduled, report = (folder / f for f in ("in.mlir", "scheduled.mlir", "report.json"))
+        source, scheduled, report = (
+            folder / f for f in ("in.mlir", "scheduled.mlir", "report.json")
+        )
         source.write_text(program_text(case), encoding="utf-8")
-        call([self.opt, str(source), *options,
-              f"--dash-report-schedule=format=json output={report}", "-o", str(scheduled)])
+        call(
+            [
+                self.opt,
+                str(source),
+                *options,
+                f"--dash-report-schedule=format=json output={report}",
+                "-o",
+                str(scheduled),
+            ]
+        )
         inputs = [f"--seed={case.seed}"] if args is None else [f"--args={args}"]
-        command = [self.run, str(scheduled), *inputs, f"--out={folder}", *(["--dump-contributions"] if dumps else [])]
+        command = [
+            self.run,
+            str(scheduled),
+            *inputs,
+            f"--out={folder}",
+            *(["--dump-contributions"] if dumps else []),
+        ]
         call(command)
-        files = {path.stem: np.load(path)
-                 for where in (args, folder) if where is not None for path in where.glob("*.npy")}
+        files = {
+            path.stem: np.load(path)
+            for where in (args, folder)
+            if where is not None
+            for path in where.glob("*.npy")
+        }
         return read(report)["schedules"], Ran({}, files, " ".join(command), case.softcap)
 
 

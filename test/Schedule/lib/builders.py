@@ -76,8 +76,14 @@ def ascending(
     kv_up: bool = True,
     chain_up: bool = True,
 ) -> Order:
-    return build(problem, workers, single_tiles(problem, kv_up), assign,
-                 lambda kv, tiles: tiles, lambda q, chain: sorted(chain, reverse=not chain_up))
+    return build(
+        problem,
+        workers,
+        single_tiles(problem, kv_up),
+        assign,
+        lambda kv, tiles: tiles,
+        lambda q, chain: sorted(chain, reverse=not chain_up),
+    )
 
 
 def descending(
@@ -87,17 +93,27 @@ def descending(
     kv_up: bool = True,
     chain_up: bool = True,
 ) -> Order:
-    return build(problem, workers, single_tiles(problem, kv_up), assign,
-                 lambda kv, tiles: tiles[::-1],
-                 lambda q, chain: sorted(chain, reverse=not chain_up))
+    return build(
+        problem,
+        workers,
+        single_tiles(problem, kv_up),
+        assign,
+        lambda kv, tiles: tiles[::-1],
+        lambda q, chain: sorted(chain, reverse=not chain_up),
+    )
 
 
 def shift(problem: Problem, workers: int) -> Order:
     """Kv tile i starts at q tile i and wraps; a q tile meets its kv tiles in order of time."""
     n = problem.q_tiles(0)
-    return build(problem, workers, single_tiles(problem, kv_up=True), in_turn,
-                 lambda kv, tiles: sorted(tiles, key=lambda q: (q - kv) % n),
-                 lambda q, chain: sorted(chain, key=lambda kv: (q - kv) % n))
+    return build(
+        problem,
+        workers,
+        single_tiles(problem, kv_up=True),
+        in_turn,
+        lambda kv, tiles: sorted(tiles, key=lambda q: (q - kv) % n),
+        lambda q, chain: sorted(chain, key=lambda kv: (q - kv) % n),
+    )
 
 
 def symmetric_shift(problem: Problem, workers: int) -> Order:
@@ -116,6 +132,11 @@ def symmetric_shift(problem: Problem, workers: int) -> Order:
             return (q - (n - lows) - kv) % lows
         return lows + q - kv
 
-    return build(problem, workers, folded_tiles(problem), in_turn,
-                 lambda kv, tiles: sorted(tiles, key=lambda q: step(kv, q)),
-                 lambda q, chain: sorted(chain, key=lambda kv: step(kv, q)))
+    return build(
+        problem,
+        workers,
+        folded_tiles(problem),
+        in_turn,
+        lambda kv, tiles: sorted(tiles, key=lambda q: step(kv, q)),
+        lambda q, chain: sorted(chain, key=lambda kv: step(kv, q)),
+    )

@@ -31,11 +31,15 @@ def mask_text(mask: Mask) -> str:
         blocks = mask.blocks
         rows = ", ".join("[" + ", ".join(row) + "]" for row in blocks.bits)
         shape = f"{len(blocks.bits)}x{len(blocks.bits[0])}"
-        entries.append(f"blocks = #dash.blocks<q = {blocks.q}, kv = {blocks.kv},"
-                       f" bits = dense<[{rows}]> : tensor<{shape}xi1>>")
+        entries.append(
+            f"blocks = #dash.blocks<q = {blocks.q}, kv = {blocks.kv},"
+            f" bits = dense<[{rows}]> : tensor<{shape}xi1>>"
+        )
     if mask.union is not None:
         left, right = mask.union.window
-        entries.append(f"union = #dash.union<columns = {mask.union.columns}, window = [{left}, {right}]>")
+        entries.append(
+            f"union = #dash.union<columns = {mask.union.columns}, window = [{left}, {right}]>"
+        )
     return f"mask(<{', '.join(entries) or 'full'}>)"
 
 
@@ -44,7 +48,8 @@ def serves(kind: str, problem: Problem) -> bool:
     than a head has tiles."""
     is_full = problem.mask in (Mask(), Mask(window=(-1, -1)))
     return problem.runs <= max(map(problem.q_tiles, range(len(problem.sequences)))) and (
-        problem.runs == 1 or is_full or kind in ("synthesized", "auto", "file"))
+        problem.runs == 1 or is_full or kind in ("synthesized", "auto", "file")
+    )
 
 
 @dataclass(frozen=True)
@@ -78,13 +83,14 @@ class Request:
         path = "" if self.order is None else f" path={self.order}"
         return [
             f"--dash-tile=q={problem.tile_q} kv={problem.tile_kv}",
-            f"--dash-apply-schedule=kind={self.kind}{path} workers={self.workers}"
-            f" form={self.form} level={self.level} for-workers={self.for_workers}"
-            f" parts={problem.parts}"
-            f" compute={cost.compute!r} reduce={cost.reduce!r} latency={cost.latency!r}"
-            f" buffers={cost.buffers} boundary={cost.boundary!r} piece={cost.piece!r} convert={cost.convert!r}"
-            f" gather={cost.gather!r} apart={self.apart}"
-            f" sizes={self.sizes()}",
+            (
+                f"--dash-apply-schedule=kind={self.kind}{path} workers={self.workers}"
+                f" form={self.form} level={self.level} for-workers={self.for_workers}"
+                f" parts={problem.parts} compute={cost.compute!r} reduce={cost.reduce!r}"
+                f" latency={cost.latency!r} buffers={cost.buffers} boundary={cost.boundary!r}"
+                f" piece={cost.piece!r} convert={cost.convert!r} gather={cost.gather!r}"
+                f" apart={self.apart} sizes={self.sizes()}"
+            ),
         ]
 
 
@@ -144,8 +150,14 @@ class DashOpt:
         output = self.scratch / f"report-{threading.get_ident()}.json"
         output.unlink(missing_ok=True)
         command = [
-            self.tool, str(self.program(request.problem.mask)), *request.options(), "--dash-verify-schedule",
-            f"--dash-report-schedule=format=json output={output}", *more, "-o", "/dev/null",
+            self.tool,
+            str(self.program(request.problem.mask)),
+            *request.options(),
+            "--dash-verify-schedule",
+            f"--dash-report-schedule=format=json output={output}",
+            *more,
+            "-o",
+            "/dev/null",
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         text = " ".join(f"'{word}'" if " " in word else word for word in command)

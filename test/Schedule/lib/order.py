@@ -59,9 +59,7 @@ class EventGraph:
         before: dict[tuple[int, tuple[int, int] | None], int] = {}
         kv_head_of = _kv_heads(order)
         for (sequence, head, q), chain in order.chains.items():
-            turns = [
-                (items[sequence, kv_head_of[head], part, kv], (head, q)) for kv, part in chain
-            ]
+            turns = [(items[sequence, kv_head_of[head], part, kv], (head, q)) for kv, part in chain]
             before.update((turn, number[pred]) for pred, turn in zip(turns, turns[1:]))
         for (sequence, kv_head, kv), parts in order.part_chains.items():
             ends = [(items[sequence, kv_head, part, kv], None) for part in parts]
@@ -141,4 +139,6 @@ def dynamic_issue(graph: EventGraph) -> bool:
 def workers_wait(graph: EventGraph) -> bool:
     """Whether an event waits for one of another worker."""
     worker = [graph.workers[event.item] for event in graph.events]
-    return any(e.after is not None and worker[e.after] != worker[i] for i, e in enumerate(graph.events))
+    return any(
+        e.after is not None and worker[e.after] != worker[i] for i, e in enumerate(graph.events)
+    )

@@ -67,8 +67,11 @@ def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> I
     if up_to_q_names:
         visits[0] = visits[0][:1]
     columns = [
-        [(key[3], key[2]) for key in keys
-         if key[0] == sequence and (head, q) in problem.item_tasks(key)]
+        [
+            (key[3], key[2])
+            for key in keys
+            if key[0] == sequence and (head, q) in problem.item_tasks(key)
+        ]
         for sequence, head, q in problem.chain_keys()
     ]
     chains = [
@@ -77,7 +80,9 @@ def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> I
     ]
     part_chains = [
         dict(zip(problem.part_chain_keys(), map(list, turns)))
-        for turns in product(permutations(range(problem.parts)), repeat=len(problem.part_chain_keys()))
+        for turns in product(
+            permutations(range(problem.parts)), repeat=len(problem.part_chain_keys())
+        )
     ]
     for lists in _all_lists(range(len(keys)), workers):
         for visit in product(*visits):
@@ -105,7 +110,9 @@ def _all_lists(items: range, workers: int) -> Iterator[list[list[int]]]:
 
 def min_workers_by_trial(graph: EventGraph) -> int:
     """The smallest number of residents that finish when workers start in index order, by trial."""
-    return next(r for r in range(1, len(graph.lists) + 2) if finishes(graph, r, range(len(graph.lists))))
+    return next(
+        r for r in range(1, len(graph.lists) + 2) if finishes(graph, r, range(len(graph.lists)))
+    )
 
 
 def finishes(graph: EventGraph, residents: int, starts: Sequence[int]) -> bool:

@@ -51,9 +51,17 @@ class Mask:
         if self.union is None:
             return [(None, self)]
         whole, (left, right) = self.bounds(), self.union.window
-        nearer = tuple(min((bound for bound in (one, None if other == -1 else other) if bound is not None), default=-1)
-                       for one, other in zip(whole, (left, right)))
-        return [(self.union.columns, replace(self, union=None)), (None, Mask(False, nearer, self.blocks))]
+        nearer = tuple(
+            min(
+                (bound for bound in (one, None if other == -1 else other) if bound is not None),
+                default=-1,
+            )
+            for one, other in zip(whole, (left, right))
+        )
+        return [
+            (self.union.columns, replace(self, union=None)),
+            (None, Mask(False, nearer, self.blocks)),
+        ]
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Problem:
         sequence, kv_head, part, kv = key
         tiles = np.flatnonzero(self.active(sequence)[kv]).tolist()
         run = part % self.runs
-        tiles = tiles[run * len(tiles) // self.runs:(run + 1) * len(tiles) // self.runs]
+        tiles = tiles[run * len(tiles) // self.runs : (run + 1) * len(tiles) // self.runs]
         return [(head, q) for head in self.part_heads(kv_head, part) for q in tiles]
 
     def chain_keys(self) -> list[tuple[int, int, int]]:
@@ -139,7 +147,11 @@ class Problem:
 
     def owners(self) -> dict[tuple[int, int, int, int], int]:
         """Which part has a task (sequence, head, q tile, kv tile)."""
-        return {(key[0], head, q, key[3]): key[2] for key in self.item_keys() for head, q in self.item_tasks(key)}
+        return {
+            (key[0], head, q, key[3]): key[2]
+            for key in self.item_keys()
+            for head, q in self.item_tasks(key)
+        }
 
     def part_chain_keys(self) -> list[tuple[int, int, int]]:
         """Every (sequence, kv head, kv tile), also where there is one part only."""
@@ -178,9 +190,19 @@ def _active(sequence: Sequence, tile_q: int, tile_kv: int, mask: Mask) -> np.nda
     j0, j1 = (edge[:, None] for edge in _edges(sequence.kv, tile_kv))
     offset = sequence.kv - sequence.q
     if mask.union is not None:
-        return np.logical_or.reduce([
-            _active_in(i0, i1, j0, j1 if columns is None else np.minimum(j1, columns - 1), offset, member)
-            for columns, member in mask.members()])
+        return np.logical_or.reduce(
+            [
+                _active_in(
+                    i0,
+                    i1,
+                    j0,
+                    j1 if columns is None else np.minimum(j1, columns - 1),
+                    offset,
+                    member,
+                )
+                for columns, member in mask.members()
+            ]
+        )
     return _active_in(i0, i1, j0, j1, offset, mask)
 
 
@@ -197,7 +219,11 @@ def _active_in(
         for q_block in (q for q, bit in enumerate(row) if bit == "1"):
             top, bottom = q_block * blocks.q, (q_block + 1) * blocks.q - 1
             active |= _visible(
-                np.maximum(i0, top), np.minimum(i1, bottom),
-                np.maximum(j0, first), np.minimum(j1, last), offset, mask,
+                np.maximum(i0, top),
+                np.minimum(i1, bottom),
+                np.maximum(j0, first),
+                np.minimum(j1, last),
+                offset,
+                mask,
             )
     return active

@@ -51,7 +51,11 @@ def problem_of(schedule: Json) -> Problem:
             mask["causal"],
             None if mask["window"] is None else (mask["window"][0], mask["window"][1]),
             None if blocks is None else Blocks(blocks["q"], blocks["kv"], tuple(blocks["bits"])),
-            None if union is None else Union(union["columns"], (union["window"][0], union["window"][1])),
+            (
+                None
+                if union is None
+                else Union(union["columns"], (union["window"][0], union["window"][1]))
+            ),
         ),
         heads=schedule["heads"],
         kv_heads=schedule["kvHeads"],
@@ -61,14 +65,21 @@ def problem_of(schedule: Json) -> Problem:
 
 def cost_of(schedule: Json) -> Cost:
     cost = schedule["cost"]
-    return Cost(float(cost["c"]), float(cost["r"]), float(cost["latency"]), cost["buffers"],
-                *(float(cost.get(name, 0)) for name in ("boundary", "piece", "convert", "gather")))
+    return Cost(
+        float(cost["c"]),
+        float(cost["r"]),
+        float(cost["latency"]),
+        cost["buffers"],
+        *(float(cost.get(name, 0)) for name in ("boundary", "piece", "convert", "gather")),
+    )
 
 
 def numbers_of(schedule: Json) -> Numbers:
     return Numbers(
-        schedule["makespan"], schedule["lowerBound"],
-        schedule["minWorkers"], schedule["dynamicIssue"],
+        schedule["makespan"],
+        schedule["lowerBound"],
+        schedule["minWorkers"],
+        schedule["dynamicIssue"],
     )
 
 
@@ -77,8 +88,14 @@ def order_of(schedule: Json) -> Order:
     return Order(
         workers=schedule["workers"],
         items=[
-            Item(i["worker"], i["sequence"], i["kvHead"], i["part"], i["kv"],
-                 [(head, q) for head, q in i["visit"]])
+            Item(
+                i["worker"],
+                i["sequence"],
+                i["kvHead"],
+                i["part"],
+                i["kv"],
+                [(head, q) for head, q in i["visit"]],
+            )
             for i in schedule["items"]
         ],
         chains={
@@ -104,9 +121,14 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
         "mask": {
             "causal": mask.causal,
             "window": None if mask.window is None else list(mask.window),
-            "blocks": None if blocks is None else
-            {"q": blocks.q, "kv": blocks.kv, "bits": list(blocks.bits)},
-            "union": None if union is None else {"columns": union.columns, "window": list(union.window)},
+            "blocks": (
+                None
+                if blocks is None
+                else {"q": blocks.q, "kv": blocks.kv, "bits": list(blocks.bits)}
+            ),
+            "union": (
+                None if union is None else {"columns": union.columns, "window": list(union.window)}
+            ),
         },
         "tiles": {"q": problem.tile_q, "kv": problem.tile_kv},
         "sequences": [{"q": s.q, "kv": s.kv} for s in problem.sequences],
@@ -118,9 +140,18 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
         "workers": order.workers,
         "minWorkers": numbers.min_workers,
         "dynamicIssue": numbers.dynamic_issue,
-        "cost": {"c": cost.compute, "r": cost.reduce,
-                 "latency": cost.latency, "buffers": cost.buffers, "boundary": cost.boundary,
-                 **{name: price for name in ("piece", "convert", "gather") if (price := getattr(cost, name))}},
+        "cost": {
+            "c": cost.compute,
+            "r": cost.reduce,
+            "latency": cost.latency,
+            "buffers": cost.buffers,
+            "boundary": cost.boundary,
+            **{
+                name: price
+                for name in ("piece", "convert", "gather")
+                if (price := getattr(cost, name))
+            },
+        },
         "makespan": numbers.makespan,
         "lowerBound": numbers.lower_bound,
         **order_json(order),
@@ -131,8 +162,14 @@ def order_json(order: Order) -> Json:
     """The three members of a report that are the order itself."""
     return {
         "items": [
-            {"worker": i.worker, "sequence": i.sequence, "kvHead": i.kv_head, "part": i.part,
-             "kv": i.kv, "visit": [list(task) for task in i.visit]}
+            {
+                "worker": i.worker,
+                "sequence": i.sequence,
+                "kvHead": i.kv_head,
+                "part": i.part,
+                "kv": i.kv,
+                "visit": [list(task) for task in i.visit],
+            }
             for i in order.items
         ],
         "chains": [
@@ -155,15 +192,16 @@ def bits_of(schedule: Json, sequence: int) -> Json:
     return {
         "visits": {
             (i["kvHead"], i["part"], i["kv"]): i["visit"]
-            for i in schedule["items"] if i["sequence"] == sequence
+            for i in schedule["items"]
+            if i["sequence"] == sequence
         },
         "chains": {
-            (c["head"], c["q"]): c["order"]
-            for c in schedule["chains"] if c["sequence"] == sequence
+            (c["head"], c["q"]): c["order"] for c in schedule["chains"] if c["sequence"] == sequence
         },
         "partChains": {
             (c["kvHead"], c["kv"]): c["order"]
-            for c in schedule["partChains"] if c["sequence"] == sequence
+            for c in schedule["partChains"]
+            if c["sequence"] == sequence
         },
         "parts": schedule["parts"],
         "tiles": schedule["tiles"],

@@ -53,11 +53,19 @@ def lanes_of(events: Iterable[Json], process: int) -> dict[int, list[Slice]]:
 
 
 def _track_differences(events: list[Json], process: int, schedule: Json) -> list[str]:
-    names = {e["tid"]: e["args"]["name"] for e in events
-             if e["pid"] == process and e["name"] == "thread_name"}
-    want = {2 * worker + lane: f"w{worker} {what}" for worker in range(schedule["workers"])
-            for lane, what in enumerate(("compute", "reduce"))}
-    title = [e["args"]["name"] for e in events if e["pid"] == process and e["name"] == "process_name"]
+    names = {
+        e["tid"]: e["args"]["name"]
+        for e in events
+        if e["pid"] == process and e["name"] == "thread_name"
+    }
+    want = {
+        2 * worker + lane: f"w{worker} {what}"
+        for worker in range(schedule["workers"])
+        for lane, what in enumerate(("compute", "reduce"))
+    }
+    title = [
+        e["args"]["name"] for e in events if e["pid"] == process and e["name"] == "process_name"
+    ]
     lines = [] if names == want else [f"threads {sorted(names.items())[:4]}..."]
     expected = f"{schedule['kind']} of @{schedule['op']}"
     return lines + ([] if title == [expected] else [f"process {title}, expected {expected}"])
@@ -66,20 +74,34 @@ def _track_differences(events: list[Json], process: int, schedule: Json) -> list
 def _lane_differences(thread: int, lane: list[Slice]) -> list[str]:
     """Slices follow each other; each is what its lane is for, of the worker whose lane it is."""
     worker, what = thread // 2, ("compute", "reduce")[thread % 2]
-    lines = [f"thread {thread}: {b} starts before {a} ends"
-             for a, b in zip(lane, lane[1:]) if b.begin < a.end]
-    lines += [f"thread {thread}: {one}" for one in lane
-              if one.category not in (what, "wait", *("part" for _ in range(thread % 2))) or one.end <= one.begin]
-    return lines + [f"thread {thread}: {one} of another worker" for one in lane
-                    if one.category in (what, "part") and one.args["worker"] != worker]
+    lines = [
+        f"thread {thread}: {b} starts before {a} ends"
+        for a, b in zip(lane, lane[1:])
+        if b.begin < a.end
+    ]
+    lines += [
+        f"thread {thread}: {one}"
+        for one in lane
+        if one.category not in (what, "wait", *("part" for _ in range(thread % 2)))
+        or one.end <= one.begin
+    ]
+    return lines + [
+        f"thread {thread}: {one} of another worker"
+        for one in lane
+        if one.category in (what, "part") and one.args["worker"] != worker
+    ]
 
 
 def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]], pieces: int) -> list[str]:
     """A wait ends when what it names has ended, and one hop later if that was another's turn. The
     first piece of a part counts for the part behind, and one of the others for the task whose
     buffer it had, whose boundary needs none."""
-    reductions = {one.task: one for lane in lanes.values() for one in lane
-                  if one.category in ("reduce", "part")}
+    reductions = {
+        one.task: one
+        for lane in lanes.values()
+        for one in lane
+        if one.category in ("reduce", "part")
+    }
     piece = schedule["cost"].get("piece", 0) * 1000
     lines = []
     for thread, lane in lanes.items():
@@ -105,31 +127,53 @@ def _arrow_differences(events: list[Json], process: int) -> list[str]:
     for event in events:
         if event["pid"] == process and event["ph"] in "sf":
             ends[event["id"]].append(event["ph"])
-    return [f"arrow {name} has the ends {have}" for name, have in ends.items() if have != ["s", "f"]]
+    return [
+        f"arrow {name} has the ends {have}" for name, have in ends.items() if have != ["s", "f"]
+    ]
 
 
 def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str]:
     """All in which a trace is not that of the report's schedule."""
-    events, cost, pieces = trace["traceEvents"], schedule["cost"], cost_of(schedule).pieces(problem_of(schedule))
+    events, cost, pieces = (
+        trace["traceEvents"],
+        schedule["cost"],
+        cost_of(schedule).pieces(problem_of(schedule)),
+    )
     lanes = lanes_of(events, process)
     lines = _track_differences(events, process, schedule) + _arrow_differences(events, process)
     for thread, lane in lanes.items():
         lines += _lane_differences(thread, lane)
-    want = Counter((i["sequence"], head, i["kv"], q)
-                   for i in schedule["items"] for head, q in i["visit"])
-    firsts = {(i["sequence"], i["visit"][0][0], i["kv"], i["visit"][0][1])
-              for i in schedule["items"] if i["visit"]}
-    for what, price, boundary in (("compute", cost["c"], cost["boundary"]), ("reduce", cost["r"], 0)):
+    want = Counter(
+        (i["sequence"], head, i["kv"], q) for i in schedule["items"] for head, q in i["visit"]
+    )
+    firsts = {
+        (i["sequence"], i["visit"][0][0], i["kv"], i["visit"][0][1])
+        for i in schedule["items"]
+        if i["visit"]
+    }
+    for what, price, boundary in (
+        ("compute", cost["c"], cost["boundary"]),
+        ("reduce", cost["r"], 0),
+    ):
         found = [one for lane in lanes.values() for one in lane if one.category == what]
         if Counter(one.task for one in found) != want:
             lines.append(f"{what}: not each task once")
-        if any(abs(one.end - one.begin - (price + boundary * (one.task in firsts)) * 1000) > ROUNDING for one in found):
-            lines.append(f"{what}: not all as long as {price}, with {boundary} more for the first of an item")
+        if any(
+            abs(one.end - one.begin - (price + boundary * (one.task in firsts)) * 1000) > ROUNDING
+            for one in found
+        ):
+            lines.append(
+                f"{what}: not all as long as {price}, with {boundary} more for the first of an item"
+            )
     if pieces:
         found = [one for lane in lanes.values() for one in lane if one.category == "part"]
-        if Counter(one.task[:-1] for one in found) != Counter((i["sequence"], i["kvHead"], i["part"], i["kv"]) for i in schedule["items"]):
+        if Counter(one.task[:-1] for one in found) != Counter(
+            (i["sequence"], i["kvHead"], i["part"], i["kv"]) for i in schedule["items"]
+        ):
             lines.append("part: not each item once")
-        if any(abs(one.end - one.begin - pieces * cost["piece"] * 1000) > ROUNDING for one in found):
+        if any(
+            abs(one.end - one.begin - pieces * cost["piece"] * 1000) > ROUNDING for one in found
+        ):
             lines.append(f"part: not all as long as {pieces} pieces of {cost['piece']}")
     last = max((lane[-1].end for lane in lanes.values()), default=0)
     if abs(last - schedule["makespan"] * 1000) > ROUNDING:
@@ -169,8 +213,14 @@ def peak_dq_bytes(schedule: Json, trace: Json) -> int:
             span = spans.setdefault((one.args["sequence"], one.args["head"]), [one.begin, one.end])
             span[:] = [min(span[0], one.begin), max(span[1], one.end)]
     rows = [s["q"] for s in schedule["sequences"]]
-    return max((
-        sum(4 * schedule["headDim"] * rows[sequence]
-            for (sequence, _), (begin, end) in spans.items() if begin <= time < end)
-        for time, _ in spans.values()
-    ), default=0)
+    return max(
+        (
+            sum(
+                4 * schedule["headDim"] * rows[sequence]
+                for (sequence, _), (begin, end) in spans.items()
+                if begin <= time < end
+            )
+            for time, _ in spans.values()
+        ),
+        default=0,
+    )

@@ -32,7 +32,13 @@ class Handle(ctypes.Structure):
 
 
 class Diagnostic(ctypes.Structure):
-    _fields_ = [("severity", ctypes.c_int), ("message", StringRef), ("file", StringRef), ("line", ctypes.c_uint32), ("column", ctypes.c_uint32)]
+    _fields_ = [
+        ("severity", ctypes.c_int),
+        ("message", StringRef),
+        ("file", StringRef),
+        ("line", ctypes.c_uint32),
+        ("column", ctypes.c_uint32),
+    ]
 
 
 Handler = ctypes.CFUNCTYPE(None, ctypes.POINTER(Diagnostic), ctypes.c_void_p)
@@ -40,24 +46,47 @@ Numbers = ctypes.POINTER(ctypes.c_int64)
 
 
 class CProblem(ctypes.Structure):
-    _fields_ = [("documents", Numbers), ("numDocuments", ctypes.c_size_t), ("heads", ctypes.c_int64), ("kvHeads", ctypes.c_int64),
-                ("headDim", ctypes.c_int64), ("element", StringRef), ("causal", ctypes.c_int32), ("keepsInputs", ctypes.c_int32),
-                ("cut", ctypes.c_int64), ("ranks", ctypes.c_int64), ("ranksPerNode", ctypes.c_int64), ("homes", Numbers),
-                ("numHomes", ctypes.c_size_t), ("speeds", Numbers), ("numSpeeds", ctypes.c_size_t), ("memory", ctypes.c_int64),
-                ("nvlink", ctypes.c_double), ("network", ctypes.c_double)]
+    _fields_ = [
+        ("documents", Numbers),
+        ("numDocuments", ctypes.c_size_t),
+        ("heads", ctypes.c_int64),
+        ("kvHeads", ctypes.c_int64),
+        ("headDim", ctypes.c_int64),
+        ("element", StringRef),
+        ("causal", ctypes.c_int32),
+        ("keepsInputs", ctypes.c_int32),
+        ("cut", ctypes.c_int64),
+        ("ranks", ctypes.c_int64),
+        ("ranksPerNode", ctypes.c_int64),
+        ("homes", Numbers),
+        ("numHomes", ctypes.c_size_t),
+        ("speeds", Numbers),
+        ("numSpeeds", ctypes.c_size_t),
+        ("memory", ctypes.c_int64),
+        ("nvlink", ctypes.c_double),
+        ("network", ctypes.c_double),
+    ]
 
 
 class Figures(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_double) for name in ("layer", "compute", "exchange", "hidden", "balance", "even", "uncut", "bound")]
+    _fields_ = [
+        (name, ctypes.c_double)
+        for name in ("layer", "compute", "exchange", "hidden", "balance", "even", "uncut", "bound")
+    ]
 
 
 class Facts(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ("numRuns", "numFolds", "numForwardPhases", "numBackwardPhases", "memory")] + [
-        ("forward", Figures), ("backward", Figures)]
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in ("numRuns", "numFolds", "numForwardPhases", "numBackwardPhases", "memory")
+    ] + [("forward", Figures), ("backward", Figures)]
 
 
 library = ctypes.CDLL(os.environ["DASH_LIBRARY"])
-for name in ("WorldGetLeaves", *(f"WorldPlanGet{what}" for what in ("Runs", "Messages", "Buffers", "Folds"))):
+for name in (
+    "WorldGetLeaves",
+    *(f"WorldPlanGet{what}" for what in ("Runs", "Messages", "Buffers", "Folds")),
+):
     getattr(library, f"dash{name}").restype = ctypes.c_size_t
 for name in ("dashWorldGetCertificate", "dashWorldGetPhaseName", "dashWorldPlanGetReport"):
     getattr(library, name).restype = StringRef
@@ -85,10 +114,28 @@ class Problem:
     def as_c(self) -> CProblem:
         def numbers(values):
             return (ctypes.c_int64 * max(1, len(values)))(*values)
+
         flat = [number for home in self.homes for number in home]
-        return CProblem(numbers(self.documents), len(self.documents), self.heads, self.kv_heads, self.head_dim, StringRef.of(self.element),
-                        self.causal, self.keeps_inputs, self.cut, self.ranks, self.ranks_per_node, numbers(flat), len(self.homes),
-                        numbers(self.speeds), len(self.speeds), self.memory, 0.0, 0.0)
+        return CProblem(
+            numbers(self.documents),
+            len(self.documents),
+            self.heads,
+            self.kv_heads,
+            self.head_dim,
+            StringRef.of(self.element),
+            self.causal,
+            self.keeps_inputs,
+            self.cut,
+            self.ranks,
+            self.ranks_per_node,
+            numbers(flat),
+            len(self.homes),
+            numbers(self.speeds),
+            len(self.speeds),
+            self.memory,
+            0.0,
+            0.0,
+        )
 
 
 def call(function, *arguments) -> tuple[str, str]:
@@ -113,10 +160,34 @@ class Plan:
     def __init__(self, problem: Problem, handle: Handle):
         self.problem = problem
         self.runs = lines(library.dashWorldPlanGetRuns, 5, handle, ctypes.c_int64(-1))
-        self.messages = [[lines(library.dashWorldPlanGetMessages, 13, handle, which, ctypes.c_int64(phase), ctypes.c_int64(-1))
-                          for phase in range(len(names))] for which, names in enumerate(PHASES)]
-        self.buffers = [[lines(library.dashWorldPlanGetBuffers, 2, handle, which, ctypes.c_int64(phase), ctypes.c_int64(-1))
-                         for phase in range(len(names))] for which, names in enumerate(PHASES)]
+        self.messages = [
+            [
+                lines(
+                    library.dashWorldPlanGetMessages,
+                    13,
+                    handle,
+                    which,
+                    ctypes.c_int64(phase),
+                    ctypes.c_int64(-1),
+                )
+                for phase in range(len(names))
+            ]
+            for which, names in enumerate(PHASES)
+        ]
+        self.buffers = [
+            [
+                lines(
+                    library.dashWorldPlanGetBuffers,
+                    2,
+                    handle,
+                    which,
+                    ctypes.c_int64(phase),
+                    ctypes.c_int64(-1),
+                )
+                for phase in range(len(names))
+            ]
+            for which, names in enumerate(PHASES)
+        ]
         self.folds = lines(library.dashWorldPlanGetFolds, 9, handle, ctypes.c_int64(-1))
 
     def leaf_ends(self, rows: int) -> list[int]:
@@ -125,7 +196,10 @@ class Plan:
         fewest = max(step, -(-(-(-least // group)) // step) * step)
         ends: list[int] = []
         while True:
-            end = max((ends[-1] if ends else 0) + fewest, math.isqrt((len(ends) + 1) * area // group) // step * step)
+            end = max(
+                (ends[-1] if ends else 0) + fewest,
+                math.isqrt((len(ends) + 1) * area // group) // step * step,
+            )
             if rows - end < fewest:
                 return [*ends, rows]
             ends.append(end)
@@ -136,14 +210,25 @@ class Plan:
             self.home = np.full(rows, -1)
             for rank, of, first, count in self.problem.homes:
                 if of == document:
-                    self.home[first:first + count] = rank
+                    self.home[first : first + count] = rank
             for head in range(self.problem.kv_heads):
                 self.check_head(document, head, rows)
 
     def check_buffers(self) -> None:
         group, dim = self.problem.heads // self.problem.kv_heads, self.problem.head_dim
-        widths = {Q: 2 * dim * group, DO: 2 * dim * group, O: 2 * dim * group, DQ: 2 * dim * group, LSE: 4 * group, DELTA: 4 * group,
-                  K: 2 * dim, V: 2 * dim, DK: 2 * dim, DV: 2 * dim, SUMS: 8 * dim}
+        widths = {
+            Q: 2 * dim * group,
+            DO: 2 * dim * group,
+            O: 2 * dim * group,
+            DQ: 2 * dim * group,
+            LSE: 4 * group,
+            DELTA: 4 * group,
+            K: 2 * dim,
+            V: 2 * dim,
+            DK: 2 * dim,
+            DV: 2 * dim,
+            SUMS: 8 * dim,
+        }
         for which, names in enumerate(PHASES):
             for phase, name in enumerate(names):
                 messages, buffers = self.messages[which][phase], self.buffers[which][phase]
@@ -152,19 +237,30 @@ class Plan:
                         at, last = 0, -1
                         own = messages[messages[:, mine] == rank]
                         for line in own[np.argsort(own[:, offset], kind="stable")]:
-                            width = sum(bytes_ for tensor, bytes_ in widths.items() if line[2] & tensor)
-                            assert line[12] == -(-width * line[5] * (line[7] - line[6]) // 128) * 128, (name, line)
+                            width = sum(
+                                bytes_ for tensor, bytes_ in widths.items() if line[2] & tensor
+                            )
+                            assert (
+                                line[12] == -(-width * line[5] * (line[7] - line[6]) // 128) * 128
+                            ), (name, line)
                             assert line[offset] == at and line[partner] >= last, (name, end, line)
                             at, last = at + line[12], line[partner]
                         assert at == buffers[rank, mine], (name, end, rank)
                 if name in ("relays", "sums"):
-                    assert (messages[:, 0] // self.problem.ranks_per_node == messages[:, 1] // self.problem.ranks_per_node).all()
+                    assert (
+                        messages[:, 0] // self.problem.ranks_per_node
+                        == messages[:, 1] // self.problem.ranks_per_node
+                    ).all()
                 assert (messages[:, 0] != messages[:, 1]).all()
 
     def of_head(self, which: int, name: str, document: int, head: int, tensor: int) -> np.ndarray:
         messages = self.messages[which][PHASES[which].index(name)]
-        return messages[(messages[:, 3] == document) & (messages[:, 4] <= head) & (head < messages[:, 4] + messages[:, 5]) &
-                        (messages[:, 2] & tensor != 0)]
+        return messages[
+            (messages[:, 3] == document)
+            & (messages[:, 4] <= head)
+            & (head < messages[:, 4] + messages[:, 5])
+            & (messages[:, 2] & tensor != 0)
+        ]
 
     def check_head(self, document: int, head: int, rows: int) -> None:
         ends = self.leaf_ends(rows)
@@ -177,32 +273,45 @@ class Plan:
         assert (servers >= 0).all(), servers
         computed = np.repeat(servers, np.diff([0, *ends]))
         kept = self.problem.keeps_inputs
-        for which, tensors in ((0, (Q, K, V)), (1, (DO, DELTA) if kept else (Q, DO, LSE, DELTA, K, V))):
+        for which, tensors in (
+            (0, (Q, K, V)),
+            (1, (DO, DELTA) if kept else (Q, DO, LSE, DELTA, K, V)),
+        ):
             for tensor in tensors:
                 has = {rank: self.home == rank for rank in range(self.problem.ranks)}
                 for name in ("inputs", "relays"):
                     arrived = []
                     for line in self.of_head(which, name, document, head, tensor):
                         rows_of = slice(line[6], line[7])
-                        assert (self.home[rows_of] == line[0]).all() if name == "inputs" else has[line[0]][rows_of].all(), line
+                        assert (
+                            (self.home[rows_of] == line[0]).all()
+                            if name == "inputs"
+                            else has[line[0]][rows_of].all()
+                        ), line
                         arrived.append((line[1], rows_of))
                     for rank, rows_of in arrived:
                         assert not has[rank][rows_of].any(), (name, rank, rows_of)
                         has[rank][rows_of] = True
                 for leaf, server in enumerate(servers):
                     first = 0 if tensor in (K, V) else starts[leaf]
-                    assert has[server][first:ends[leaf]].all(), (document, head, leaf, tensor)
+                    assert has[server][first : ends[leaf]].all(), (document, head, leaf, tensor)
         for which, name, tensors in ((0, "outputs", (O, LSE)), (1, "gradients", (DQ,))):
             for tensor in tensors:
                 came = computed == self.home
                 for line in self.of_head(which, name, document, head, tensor):
                     rows_of = slice(line[6], line[7])
-                    assert (computed[rows_of] == line[0]).all() and (self.home[rows_of] == line[1]).all() and not came[rows_of].any(), line
+                    assert (
+                        (computed[rows_of] == line[0]).all()
+                        and (self.home[rows_of] == line[1]).all()
+                        and not came[rows_of].any()
+                    ), line
                     came[rows_of] = True
                 assert came.all(), (document, head, tensor)
         self.check_sums(document, head, rows, ends, servers)
 
-    def check_sums(self, document: int, head: int, rows: int, ends: list[int], servers: np.ndarray) -> None:
+    def check_sums(
+        self, document: int, head: int, rows: int, ends: list[int], servers: np.ndarray
+    ) -> None:
         leaves = len(ends)
 
         def named(level: int, index: int) -> tuple[int, int]:
@@ -215,12 +324,16 @@ class Plan:
 
         have = defaultdict(lambda: np.zeros(rows, bool))  # by rank and node
         for leaf, server in enumerate(servers):
-            have[server, (0, leaf)][:ends[leaf]] = True
+            have[server, (0, leaf)][: ends[leaf]] = True
         root, home = named(max(leaves - 1, 0).bit_length(), 0), np.zeros(rows, bool)
 
         def fold(stage: int) -> None:
             for line in self.folds:
-                if line[0] != stage or line[2] != document or not line[3] <= head < line[3] + line[4]:
+                if (
+                    line[0] != stage
+                    or line[2] != document
+                    or not line[3] <= head < line[3] + line[4]
+                ):
                     continue
                 node = int(line[5]), int(line[6])
                 assert node[0] > 0 and named(*node) == node, line
@@ -228,8 +341,10 @@ class Plan:
                     part = slice(line[7], min(line[8], rows_of(child)))
                     assert have[line[1], child][part].all(), (line, child)
                     have[line[1], child][part] = False
-                assert line[8] <= rows_of(node) and not have[line[1], node][line[7]:line[8]].any(), line
-                have[line[1], node][line[7]:line[8]] = True
+                assert (
+                    line[8] <= rows_of(node) and not have[line[1], node][line[7] : line[8]].any()
+                ), line
+                have[line[1], node][line[7] : line[8]] = True
 
         def move(name: str) -> None:
             arrived = []
@@ -250,7 +365,12 @@ class Plan:
 
         fold(0), move("sums"), fold(1), move("gradients"), fold(2)
         for (rank, node), left in have.items():
-            assert not left.any() or (node == root and (self.home[left] == rank).all()), (document, head, rank, node)
+            assert not left.any() or (node == root and (self.home[left] == rank).all()), (
+                document,
+                head,
+                rank,
+                node,
+            )
             if node == root:
                 assert not home[left].any()
                 home |= left

@@ -6,8 +6,16 @@ import sys
 import time
 
 KERNELS = ("shift", "descending", "descending", "ascending", "shift")
-after = next(int(argument.removeprefix("--after=")) for argument in sys.argv if argument.startswith("--after="))
-without = [argument.removeprefix("--without=") for argument in sys.argv if argument.startswith("--without=")]
+after = next(
+    int(argument.removeprefix("--after="))
+    for argument in sys.argv
+    if argument.startswith("--after=")
+)
+without = [
+    argument.removeprefix("--without=")
+    for argument in sys.argv
+    if argument.startswith("--without=")
+]
 
 
 def say(**line: object) -> None:
@@ -18,7 +26,12 @@ print("a library's greeting")
 say(tests=[f"test {number}" for number in range(5)])
 for number in range(after, 5):
     if KERNELS[number] in without:
-        say(number=number, name=f"test {number}", status="failed", message=f"not run: {KERNELS[number]} hung before")
+        say(
+            number=number,
+            name=f"test {number}",
+            status="failed",
+            message=f"not run: {KERNELS[number]} hung before",
+        )
         continue
     say(start=f"test {number}", number=number, kernel=KERNELS[number])
     if number == 1:

@@ -29,7 +29,10 @@ def assembler(folder: str = "good", **settings: str | int) -> str:
     path = Path(TOOLS.name, folder, "ptxas")
     path.parent.mkdir(exist_ok=True)
     shutil.copy(SOURCE / "test/CAPI/lib/stub-ptxas", path)
-    path.with_suffix(".sh").write_text("".join(f'DASH_STUB_PTXAS_{name.upper()}="{value}"\n' for name, value in settings.items()), encoding="utf-8")
+    path.with_suffix(".sh").write_text(
+        "".join(f'DASH_STUB_PTXAS_{name.upper()}="{value}"\n' for name, value in settings.items()),
+        encoding="utf-8",
+    )
     return str(path)
 
 
@@ -40,7 +43,9 @@ def called(driver: StubDriver) -> list[list[str]]:
     return [[call[0], call[-1]] for call in driver.calls() if call[0] in ("load", "assemble")]
 
 
-def first_call(cache: str | Path | None, *manifests: Path, **settings: Any) -> tuple[list[list[str]], list[str]]:
+def first_call(
+    cache: str | Path | None, *manifests: Path, **settings: Any
+) -> tuple[list[list[str]], list[str]]:
     """What is loaded and assembled by new kernels on a new driver, and what it warns of."""
     if cache is None:
         os.environ.pop("DASH_CACHE", None)

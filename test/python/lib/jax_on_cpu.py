@@ -23,7 +23,12 @@ from dash_attn import reference  # noqa: E402
 from dash_attn.jax import function, operator, problem, refusal  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
-DTYPES = {TYPES["bf16"]: ml_dtypes.bfloat16, TYPES["f16"]: np.float16, TYPES["f32"]: np.float32, TYPES["u8"]: np.uint8}
+DTYPES = {
+    TYPES["bf16"]: ml_dtypes.bfloat16,
+    TYPES["f16"]: np.float16,
+    TYPES["f32"]: np.float32,
+    TYPES["u8"]: np.uint8,
+}
 FORWARD = function.forward
 CALLED: list[dict[str, Any]] = []  # attributes of what XLA executed
 FAILED: list[BaseException] = []
@@ -32,19 +37,26 @@ FAILED: list[BaseException] = []
 def forward(call: operator.Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
     """In the place of cuDNN's."""
     turned = [x.swapaxes(1, 2) if call.layout == "bshd" else x for x in (q, k, v)]
-    keys, values = (jnp.repeat(x.astype(jnp.float32), turned[0].shape[1] // x.shape[1], axis=1) for x in turned[1:])
+    keys, values = (
+        jnp.repeat(x.astype(jnp.float32), turned[0].shape[1] // x.shape[1], axis=1)
+        for x in turned[1:]
+    )
     scores = call.scale * jnp.einsum("bhqd,bhkd->bhqk", turned[0].astype(jnp.float32), keys)
     rows, columns = (jnp.arange(size) for size in scores.shape[2:])
     left, right = call.window
     place = columns[None] - rows[:, None] - scores.shape[3] + scores.shape[2]
-    scores = jnp.where((left < 0) | (place >= -left), jnp.where((right < 0) | (place <= right), scores, -jnp.inf), -jnp.inf)
+    scores = jnp.where(
+        (left < 0) | (place >= -left),
+        jnp.where((right < 0) | (place <= right), scores, -jnp.inf),
+        -jnp.inf,
+    )
     o = jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), values).astype(q.dtype)
     return o.swapaxes(1, 2) if call.layout == "bshd" else o, jax.nn.logsumexp(scores, axis=-1)
 
 
 def _array(buffer: int) -> np.ndarray:
     found = Buffer.from_address(buffer)
-    shape, dtype = tuple(found.dims[:found.rank]), np.dtype(DTYPES[found.dtype])
+    shape, dtype = tuple(found.dims[: found.rank]), np.dtype(DTYPES[found.dtype])
     size = int(np.prod(shape)) * dtype.itemsize
     return np.frombuffer((ctypes.c_char * size).from_address(found.data), dtype).reshape(shape)
 
@@ -67,12 +79,28 @@ def _compute(frame: Frame) -> None:
     operands = [_array(frame.operands.buffers[i]) for i in range(frame.operands.size)]
     operands = [x for x in operands if x.dtype != np.uint8]  # the last may be an order's table
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
-    q, k, v, do, o, lse, *sink = (x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands)
+    q, k, v, do, o, lse, *sink = (
+        x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands
+    )
     mask = Mask.parse(attributes["program"].split("mask(<")[1].split(">)")[0])
-    found = reference.backward(q, k, v, do, o, lse, scale=attributes["scale"], mask=mask, sink=sink[0] if sink else None,
-                               delta=o if "delta = %delta" in attributes["program"] else None)
+    found = reference.backward(
+        q,
+        k,
+        v,
+        do,
+        o,
+        lse,
+        scale=attributes["scale"],
+        mask=mask,
+        sink=sink[0] if sink else None,
+        delta=o if "delta = %delta" in attributes["program"] else None,
+    )
     for result, gradient in zip(results, found.values(), strict=True):
-        result[...] = gradient.swapaxes(1, 2) if attributes["layout"] == "bshd" and gradient.ndim == 4 else gradient
+        result[...] = (
+            gradient.swapaxes(1, 2)
+            if attributes["layout"] == "bshd" and gradient.ndim == 4
+            else gradient
+        )
     CALLED.append(attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]})
 
 
@@ -89,6 +117,8 @@ def _handler(address: int) -> None:
         FAILED.append(error)
 
 
-jax.ffi.register_ffi_target(operator.TARGET, jax.ffi.pycapsule(ctypes.cast(_handler, ctypes.c_void_p).value), platform="cpu")
+jax.ffi.register_ffi_target(
+    operator.TARGET, jax.ffi.pycapsule(ctypes.cast(_handler, ctypes.c_void_p).value), platform="cpu"
+)
 problem.PLATFORM, function.forward, cudnn.check_cudnn_version = "cpu", forward, lambda: 91900
 refusal.refusal_of_device = lambda: None

@@ -19,27 +19,68 @@ from dash_attn.torch.problem import HAS_SPLITS
 LAUNCHED: list[tuple[str, tuple[int, int], float]] = []
 
 
-def forward(q: Any, k: Any, v: Any, bias: Any, with_lse: bool, dropout: float = 0.0, causal: bool = False, debug: bool = False, *,
-            scale: float | None = None) -> tuple[Any, ...]:
+def forward(
+    q: Any,
+    k: Any,
+    v: Any,
+    bias: Any,
+    with_lse: bool,
+    dropout: float = 0.0,
+    causal: bool = False,
+    debug: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[Any, ...]:
     """cuDNN's: causal at the top left, LSE with a dimension of 1."""
-    assert bias is None and with_lse and not dropout and not debug and (not causal or q.shape[2] == k.shape[2])
-    o, lse = reference.forward(q, k, v, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(right=0 if causal else -1))
+    assert (
+        bias is None
+        and with_lse
+        and not dropout
+        and not debug
+        and (not causal or q.shape[2] == k.shape[2])
+    )
+    o, lse = reference.forward(
+        q,
+        k,
+        v,
+        scale=q.shape[3] ** -0.5 if scale is None else scale,
+        mask=Mask(right=0 if causal else -1),
+    )
     seed, none = torch.tensor(0), None
     like_q = torch.empty_like(q)
     like_q.copy_(o)
     return like_q, lse.float()[..., None], none, none, q.shape[2], k.shape[2], seed, seed, none
 
 
-def flash_forward(q: Any, k: Any, v: Any, cum_q: Any, cum_k: Any, max_q: int, max_k: int, dropout: float, causal: bool, debug: bool, *,
-                  scale: float | None = None, window_size_left: int | None = None, window_size_right: int | None = None,
-                  **_: Any) -> tuple[Any, ...]:
+def flash_forward(
+    q: Any,
+    k: Any,
+    v: Any,
+    cum_q: Any,
+    cum_k: Any,
+    max_q: int,
+    max_k: int,
+    dropout: float,
+    causal: bool,
+    debug: bool,
+    *,
+    scale: float | None = None,
+    window_size_left: int | None = None,
+    window_size_right: int | None = None,
+    **_: Any,
+) -> tuple[Any, ...]:
     """FlashAttention's: [batch, rows, heads, head_dim], or packed, masks at the bottom right."""
     assert not dropout and not causal and not debug
     if cum_q is not None:
-        return flash_of_lists(q, k, v, cum_q, cum_k, max_q, max_k, scale, (window_size_left, window_size_right), **_)
+        return flash_of_lists(
+            q, k, v, cum_q, cum_k, max_q, max_k, scale, (window_size_left, window_size_right), **_
+        )
     assert cum_k is None and (max_q, max_k) == (q.shape[1], k.shape[1])
-    o, lse = reference.forward(*(x.transpose(1, 2) for x in (q, k, v)), scale=q.shape[3] ** -0.5 if scale is None else scale,
-                               mask=Mask(window_size_left, window_size_right))
+    o, lse = reference.forward(
+        *(x.transpose(1, 2) for x in (q, k, v)),
+        scale=q.shape[3] ** -0.5 if scale is None else scale,
+        mask=Mask(window_size_left, window_size_right),
+    )
     none = torch.empty(0)
     return torch.empty_like(q).copy_(o.transpose(1, 2)), lse.float(), none, none, none
 
@@ -54,33 +95,71 @@ def one_of(tensor: Any, rows: slice) -> Any:
     return tensor[rows].transpose(0, 1)[None]
 
 
-def flash_of_lists(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int, scale: float, window: tuple[int, int], *,
-                   num_splits: int | None = None) -> tuple[Any, ...]:
+def flash_of_lists(
+    q: Any,
+    k: Any,
+    v: Any,
+    cu_q: Any,
+    cu_k: Any,
+    max_q: int,
+    max_k: int,
+    scale: float,
+    window: tuple[int, int],
+    *,
+    num_splits: int | None = None,
+) -> tuple[Any, ...]:
     """As PyTorch's: what no sequence has is whatever was there. A bound of 1 is another path, of
     decoding."""
     assert num_splits == (1 if HAS_SPLITS else None) and max_q > 1 and max_k > 1
-    o, lse = torch.full(q.shape, torch.nan, dtype=q.dtype), torch.full((q.shape[1], q.shape[0]), torch.nan)
+    o, lse = (
+        torch.full(q.shape, torch.nan, dtype=q.dtype),
+        torch.full((q.shape[1], q.shape[0]), torch.nan),
+    )
     for of_q, of_k in sequences(cu_q, cu_k):
         assert of_q.stop - of_q.start <= max_q and of_k.stop - of_k.start <= max_k
         if of_k.stop > of_k.start:
-            one, sums = reference.forward(one_of(q, of_q), one_of(k, of_k), one_of(v, of_k), scale=scale, mask=Mask(*window))
-            o[of_q], lse[:, of_q] = one[0].transpose(0, 1).to(q.dtype), torch.where(sums[0].isfinite(), sums[0], torch.inf).float()
+            one, sums = reference.forward(
+                one_of(q, of_q), one_of(k, of_k), one_of(v, of_k), scale=scale, mask=Mask(*window)
+            )
+            o[of_q], lse[:, of_q] = (
+                one[0].transpose(0, 1).to(q.dtype),
+                torch.where(sums[0].isfinite(), sums[0], torch.inf).float(),
+            )
         else:
             o[of_q], lse[:, of_q] = 0, torch.inf
     none = torch.empty(0)
     return o, lse, none, none, none
 
 
-def gradients_of_lists(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any, left: int, right: int,
-                       scale: float, level: str = "run", dlse: Any = None) -> tuple[Any, ...]:
+def gradients_of_lists(
+    by: str,
+    do: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    o: Any,
+    lse: Any,
+    cu_q: Any,
+    cu_k: Any,
+    left: int,
+    right: int,
+    scale: float,
+    level: str = "run",
+    dlse: Any = None,
+) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
     dq, dk, dv = found = tuple(torch.zeros_like(x) for x in (q, k, v))
     for of_q, of_k in sequences(cu_q, cu_k):
         if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
-            given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
+            given = [
+                one_of(x, rows)
+                for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))
+            ]
             delta = None if deltas is None else deltas[None, :, of_q]
-            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), delta=delta)
+            each = reference.backward(
+                *given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), delta=delta
+            )
             for whole, one, rows in zip(found, each.values(), (of_q, of_k, of_k)):
                 whole[rows] = one[0].transpose(0, 1).to(q.dtype)
     return found
@@ -90,14 +169,34 @@ def launch_list(*arguments: Any) -> tuple[Any, ...]:
     return gradients_of_lists("dash, packed", *arguments)
 
 
-def gradients(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float | None,
-              layout: str = "bhsd", dlse: Any = None) -> tuple[Any, ...]:
+def gradients(
+    by: str,
+    do: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    o: Any,
+    lse: Any,
+    left: int,
+    right: int,
+    scale: float | None,
+    layout: str = "bhsd",
+    dlse: Any = None,
+) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
     lse = lse[..., 0] if lse.dim() == 4 else lse
-    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(left, right),
-                               delta=in_place_of_o(do, o, lse, dlse)[1])
-    return tuple(torch.empty_like(x).copy_(dx.transpose(1, 2) if layout == "bshd" else dx) for x, dx in zip((q, k, v), found.values()))
+    found = reference.backward(
+        *given,
+        lse,
+        scale=q.shape[3] ** -0.5 if scale is None else scale,
+        mask=Mask(left, right),
+        delta=in_place_of_o(do, o, lse, dlse)[1],
+    )
+    return tuple(
+        torch.empty_like(x).copy_(dx.transpose(1, 2) if layout == "bshd" else dx)
+        for x, dx in zip((q, k, v), found.values())
+    )
 
 
 def of_lse(dlse: Any) -> str:
@@ -112,23 +211,72 @@ def launch_of_both(*arguments: Any) -> tuple[Any, ...]:
     return gradients("dash", *arguments[:9], dlse=arguments[9] if len(arguments) > 9 else None)
 
 
-def launch_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float,
-                     dlse: Any = None) -> tuple[Any, ...]:
+def launch_with_sink(
+    do: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    o: Any,
+    lse: Any,
+    sink: Any,
+    left: int,
+    right: int,
+    scale: float,
+    dlse: Any = None,
+) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, sink{of_lse(dlse)}", (left, right), scale))
-    found = reference.backward(q, k, v, do, o, lse, scale=scale, mask=Mask(left, right), sink=sink, delta=in_place_of_o(do, o, lse, dlse)[1])
-    return (*(torch.empty_like(x).copy_(found[name]) for x, name in ((q, "dq"), (k, "dk"), (v, "dv"))), found["dsink"].float())
+    found = reference.backward(
+        q,
+        k,
+        v,
+        do,
+        o,
+        lse,
+        scale=scale,
+        mask=Mask(left, right),
+        sink=sink,
+        delta=in_place_of_o(do, o, lse, dlse)[1],
+    )
+    return (
+        *(torch.empty_like(x).copy_(found[name]) for x, name in ((q, "dq"), (k, "dk"), (v, "dv"))),
+        found["dsink"].float(),
+    )
 
 
-def launch_list_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, cu_q: Any, cu_k: Any, left: int, right: int,
-                          scale: float, level: str, dlse: Any = None) -> tuple[Any, ...]:
+def launch_list_with_sink(
+    do: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    o: Any,
+    lse: Any,
+    sink: Any,
+    cu_q: Any,
+    cu_k: Any,
+    left: int,
+    right: int,
+    scale: float,
+    level: str,
+    dlse: Any = None,
+) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, packed, sink{of_lse(dlse)}", (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
     found = *(torch.zeros_like(x) for x in (q, k, v)), torch.zeros(cu_q.numel() - 1, q.shape[1])
     for number, (of_q, of_k) in enumerate(sequences(cu_q, cu_k)):
         if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
-            given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
+            given = [
+                one_of(x, rows)
+                for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))
+            ]
             delta = None if deltas is None else deltas[None, :, of_q]
-            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), sink=sink, delta=delta)
+            each = reference.backward(
+                *given,
+                lse[None, :, of_q],
+                scale=scale,
+                mask=Mask(left, right),
+                sink=sink,
+                delta=delta,
+            )
             for whole, name, rows in zip(found, ("dq", "dk", "dv"), (of_q, of_k, of_k)):
                 whole[rows] = each[name][0].transpose(0, 1).to(q.dtype)
             found[3][number] = each["dsink"][0]
@@ -139,12 +287,19 @@ def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
     function, dropin, operator, sequences, sinks, problem, refusal = (
         importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "refusal"))
+        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "refusal")
+    )
     torch.library.impl(operator.NAME, "CPU", launch_of_both)
     torch.library.impl(sequences.NAME, "CPU", launch_list)
     torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
     torch.library.impl(sinks.OF_SEQUENCES, "CPU", launch_list_with_sink)
-    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = "cpu", "CPU", launch, launch_list, launch
+    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = (
+        "cpu",
+        "CPU",
+        launch,
+        launch_list,
+        launch,
+    )
     for module in (refusal, dropin):
         module.refusal_of_device = lambda index: None
 

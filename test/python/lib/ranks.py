@@ -21,15 +21,23 @@ _forks = multiprocessing.get_context("fork")
 
 def _written(tensor: torch.Tensor) -> dict[str, Any]:
     """Not by shared memory, which goes with the process."""
-    return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": tensor.shape, "bytes": tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes().hex()}
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "shape": tensor.shape,
+        "bytes": tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes().hex(),
+    }
 
 
 def _read(record: dict[str, Any]) -> torch.Tensor:
     dtype, data = getattr(torch, record["dtype"]), bytearray.fromhex(record["bytes"])
-    return (torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)).view(record["shape"])
+    return (torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)).view(
+        record["shape"]
+    )
 
 
-def _run(rank: int, size: int, port: int, work: Callable[..., Any], arguments: tuple[Any, ...], out: Any) -> None:
+def _run(
+    rank: int, size: int, port: int, work: Callable[..., Any], arguments: tuple[Any, ...], out: Any
+) -> None:
     status = 1
     try:
         torch.set_num_threads(1)
@@ -46,13 +54,18 @@ def _run(rank: int, size: int, port: int, work: Callable[..., Any], arguments: t
         os._exit(status)
 
 
-def on_ranks(size: int, work: Callable[..., Any], *arguments: Any, killed: tuple[int, ...] = ()) -> list[Any]:
+def on_ranks(
+    size: int, work: Callable[..., Any], *arguments: Any, killed: tuple[int, ...] = ()
+) -> list[Any]:
     """What work(rank, *arguments) gives on each rank; None of those that have to be killed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     pipes = [_forks.Pipe(duplex=False) for _ in range(size)]
-    processes = [_forks.Process(target=_run, args=(rank, size, port, work, arguments, pipes[rank][1])) for rank in range(size)]
+    processes = [
+        _forks.Process(target=_run, args=(rank, size, port, work, arguments, pipes[rank][1]))
+        for rank in range(size)
+    ]
     for process, (_, ours) in zip(processes, pipes):
         process.start()
         ours.close()

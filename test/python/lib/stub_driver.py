@@ -31,8 +31,10 @@ class Launch:
 
     def values(self, entry: dict[str, Any]) -> dict[str, Any]:
         """entry: of the manifest."""
-        return {item["name"]: struct.unpack(FORMATS[item["type"]], value)[0]
-                for item, value in zip(entry["parameters"], self.parameters, strict=True)}
+        return {
+            item["name"]: struct.unpack(FORMATS[item["type"]], value)[0]
+            for item, value in zip(entry["parameters"], self.parameters, strict=True)
+        }
 
 
 class StubDriver(Driver):
@@ -76,19 +78,29 @@ class StubDriver(Driver):
 
     def names(self) -> list[str]:
         """Entries launched since the last time, fills and what else changes memory in between."""
-        return [call[1] if call[0] == "launch" else call[0] for call in self.calls()
-                if call[0] in ("launch", "fill", "copy", "allocate", "free")]
+        return [
+            call[1] if call[0] == "launch" else call[0]
+            for call in self.calls()
+            if call[0] in ("launch", "fill", "copy", "allocate", "free")
+        ]
 
     def on_launch(self, call: Any) -> Any:
         """Calls `call` with each entry's name; keep what is returned. None ends it."""
         function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(call) if call else None
-        ctypes.c_void_p.in_dll(ctypes.CDLL(STUB), "dashStubOnLaunch").value = \
+        ctypes.c_void_p.in_dll(ctypes.CDLL(STUB), "dashStubOnLaunch").value = (
             ctypes.cast(function, ctypes.c_void_p).value if function else None
+        )
         return function
 
 
 def launch_of(words: list[str]) -> Launch:
     at = {word: words.index(word) for word in ("grid", "stream", "overlaps", "cooperative")}
     stream = words[at["stream"] + 1]
-    return Launch(words[0], tuple(map(int, words[at["grid"] + 1:at["grid"] + 4])), 0 if stream == "(nil)" else int(stream, 16),
-                  words[at["overlaps"] + 1] == "1", words[at["cooperative"] + 1] == "1", [bytes.fromhex(word) for word in words[at["cooperative"] + 2:]])
+    return Launch(
+        words[0],
+        tuple(map(int, words[at["grid"] + 1 : at["grid"] + 4])),
+        0 if stream == "(nil)" else int(stream, 16),
+        words[at["overlaps"] + 1] == "1",
+        words[at["cooperative"] + 1] == "1",
+        [bytes.fromhex(word) for word in words[at["cooperative"] + 2 :]],
+    )

@@ -50,54 +50,98 @@ class Order:
         piece, tile = counter % 2, counter // 2
         head, tile = tile // self.tiles("kv"), tile % self.tiles("kv")
         heads = self.sizes["kv_heads"]
-        return f"piece {piece} of kv tile {tile} of {name[:2]} (sequence {head // heads}, kv head {head % heads})"
+        return (
+            f"piece {piece} of kv tile {tile} of {name[:2]} (sequence {head // heads}, kv head"
+            f" {head % heads})"
+        )
 
     def tiles(self, side: str) -> int:
         return -(-self.sizes[f"{side}_rows"] // (64 if side == "q" else 128))
 
     def words(self, given: list[int], last: int = COMPLETE) -> dict[str, bytes]:
         """Counters of so many turns; `last`: what the last turn of a chain leaves."""
-        words = [last if length and count == length else count for count, length in zip(given, self.lengths)]
+        words = [
+            last if length and count == length else count
+            for count, length in zip(given, self.lengths)
+        ]
         found, at = {}, 0
         for name, size in self.regions:
-            found[name] = struct.pack(f"<{size}i", *words[at:at + size])
+            found[name] = struct.pack(f"<{size}i", *words[at : at + size])
             at += size
         return found | {"order": self.compiled.order}
 
 
-def made(folder: Path, kind: str, mask: str, sizes: dict[str, int], workers: int, parts: int = 1) -> Order:
+def made(
+    folder: Path, kind: str, mask: str, sizes: dict[str, int], workers: int, parts: int = 1
+) -> Order:
     """An order of the kind, as a table."""
-    row = {"rows": sizes["q_rows"], "kv_rows": sizes["kv_rows"], "batch": sizes["batch"], "heads": sizes["heads"], "kv_heads": sizes["kv_heads"],
-           "head_dim": 128, "mask": mask}
+    row = {
+        "rows": sizes["q_rows"],
+        "kv_rows": sizes["kv_rows"],
+        "batch": sizes["batch"],
+        "heads": sizes["heads"],
+        "kv_heads": sizes["kv_heads"],
+        "head_dim": 128,
+        "mask": mask,
+    }
     text = program([row])
     options = f"workers={workers} parts={parts}"
-    passes = ["--dash-tile", f"--dash-apply-schedule=kind={kind} {options}", "--dash-report-schedule=format=json", "-o", "/dev/null"]
-    report = subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
+    passes = [
+        "--dash-tile",
+        f"--dash-apply-schedule=kind={kind} {options}",
+        "--dash-report-schedule=format=json",
+        "-o",
+        "/dev/null",
+    ]
+    report = subprocess.run(
+        [*DASH_OPT, "-", *passes],
+        input=text,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     path = folder / f"{kind}-{mask}-{parts}.json"
     path.write_text(report, encoding="utf-8")
-    compiled, = compile_program(text, f"kind=file {options}", order=path)
-    schedule, = json.loads(report)["schedules"]
+    (compiled,) = compile_program(text, f"kind=file {options}", order=path)
+    (schedule,) = json.loads(report)["schedules"]
     order = Order(compiled, sizes, [], [[] for _ in range(workers)])
     tiles = sizes["batch"] * sizes["heads"] * order.tiles("q")
     pieces = 2 * sizes["batch"] * sizes["kv_heads"] * order.tiles("kv")
-    order.regions = [("turns", tiles)] + [(name, pieces) for name in ("dk_turns", "dv_turns") if parts > 1]
+    order.regions = [("turns", tiles)] + [
+        (name, pieces) for name in ("dk_turns", "dv_turns") if parts > 1
+    ]
     order.lengths = [0] * sum(words for _, words in order.regions)
     turns: dict[tuple[int, ...], Task] = {}
     for chain in schedule["chains"]:
-        counter = (chain["sequence"] * sizes["heads"] + chain["head"]) * order.tiles("q") + chain["q"]
+        counter = (chain["sequence"] * sizes["heads"] + chain["head"]) * order.tiles("q") + chain[
+            "q"
+        ]
         order.lengths[counter] = len(chain["order"])
-        turns |= {(chain["sequence"], chain["head"], chain["q"], kv, part): (counter, turn) for turn, (kv, part) in enumerate(chain["order"])}
+        turns |= {
+            (chain["sequence"], chain["head"], chain["q"], kv, part): (counter, turn)
+            for turn, (kv, part) in enumerate(chain["order"])
+        }
     items: dict[tuple[int, ...], list[Task]] = {}
     for chain in schedule["partChains"] if parts > 1 else ():
-        first = 2 * ((chain["sequence"] * sizes["kv_heads"] + chain["kvHead"]) * order.tiles("kv") + chain["kv"])
-        counters = [tiles + region * pieces + first + piece for region in (0, 1) for piece in (0, 1)]
+        first = 2 * (
+            (chain["sequence"] * sizes["kv_heads"] + chain["kvHead"]) * order.tiles("kv")
+            + chain["kv"]
+        )
+        counters = [
+            tiles + region * pieces + first + piece for region in (0, 1) for piece in (0, 1)
+        ]
         for counter in counters:
             order.lengths[counter] = len(chain["order"])
         for turn, part in enumerate(chain["order"]):
-            items[chain["sequence"], chain["kvHead"], chain["kv"], part] = [(counter, turn) for counter in counters]
+            items[chain["sequence"], chain["kvHead"], chain["kv"], part] = [
+                (counter, turn) for counter in counters
+            ]
     for item in schedule["items"]:
         mine = order.lists[item["worker"]]
-        mine += [turns[item["sequence"], head, q, item["kv"], item["part"]] for head, q in item["visit"]]
+        mine += [
+            turns[item["sequence"], head, q, item["kv"], item["part"]] for head, q in item["visit"]
+        ]
         mine += items.get((item["sequence"], item["kvHead"], item["kv"], item["part"]), [])
     return order
 
@@ -106,7 +150,12 @@ class Run:
     """A launch on its way. stops: (worker, place): it does not give the turn of the task there, and
     its warp goes no further. loses: it does not give it, and goes on."""
 
-    def __init__(self, order: Order, stops: tuple[int, int] | None = None, loses: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        order: Order,
+        stops: tuple[int, int] | None = None,
+        loses: tuple[int, int] | None = None,
+    ) -> None:
         self.order, self.stops, self.loses = order, stops, loses
         self.given = [0] * len(order.lengths)
         self.next = [list(range(WARPS)) for _ in order.lists]
@@ -121,7 +170,10 @@ class Run:
                     continue
                 counter, turn = tasks[at]
                 if self.holds[worker][warp]:
-                    untaken = min(place + WARPS * has for place, has in zip(self.next[worker], self.holds[worker]))
+                    untaken = min(
+                        place + WARPS * has
+                        for place, has in zip(self.next[worker], self.holds[worker])
+                    )
                     if untaken + WARPS > at:
                         yield worker, warp
                 elif self.given[counter] == turn:

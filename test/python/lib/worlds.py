@@ -19,11 +19,19 @@ HEADS, KV_HEADS, HEAD_DIM = 4, 2, 64
 NAMES = ("o", "lse", "dq", "dk", "dv")
 
 
-def whole(documents: Sequence[int] = DOCUMENTS, dtype: torch.dtype = torch.bfloat16, heads: int = HEADS, kv_heads: int = KV_HEADS,
-          head_dim: int = HEAD_DIM) -> list[torch.Tensor]:
+def whole(
+    documents: Sequence[int] = DOCUMENTS,
+    dtype: torch.dtype = torch.bfloat16,
+    heads: int = HEADS,
+    kv_heads: int = KV_HEADS,
+    head_dim: int = HEAD_DIM,
+) -> list[torch.Tensor]:
     """q, k, v and the gradient of o, of all rows."""
     generator = torch.Generator().manual_seed(3)
-    return [torch.randn(sum(documents), count, head_dim, generator=generator).to(dtype) for count in (heads, kv_heads, kv_heads, heads)]
+    return [
+        torch.randn(sum(documents), count, head_dim, generator=generator).to(dtype)
+        for count in (heads, kv_heads, kv_heads, heads)
+    ]
 
 
 def scattered(documents: Sequence[int], ranks: int, seed: int) -> tuple[Home, ...]:
@@ -55,7 +63,10 @@ def zigzag(documents: Sequence[int], ranks: int) -> tuple[Home, ...]:
 def places(world: World, rank: int) -> torch.Tensor:
     """Where the rank's rows are among all."""
     begins = torch.tensor([0, *world.problem.documents]).cumsum(0)
-    found = [torch.arange(begins[document] + first, begins[document] + end) for document, first, end, _ in world.problem.local(rank)]
+    found = [
+        torch.arange(begins[document] + first, begins[document] + end)
+        for document, first, end, _ in world.problem.local(rank)
+    ]
     return torch.cat(found) if found else torch.empty(0, dtype=torch.int64)
 
 
@@ -67,7 +78,10 @@ def made(ranks: Any, documents: Sequence[int] = DOCUMENTS, **options: Any) -> Wo
 def local(world: World, rank: int, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """The rank's own rows; q, k and v require gradients."""
     rows = places(world, rank)
-    return [tensor[rows].to(world.exchange.device).requires_grad_(i < 3) for i, tensor in enumerate(tensors)]
+    return [
+        tensor[rows].to(world.exchange.device).requires_grad_(i < 3)
+        for i, tensor in enumerate(tensors)
+    ]
 
 
 def found_of(world: World, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -77,7 +91,11 @@ def found_of(world: World, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor
     o, lse = attention(list(q), list(k), list(v), world=world, return_lse=True)
     gradients = torch.autograd.grad(o, [*q, *k, *v], do)
     n = len(ranks)
-    lists = [[one.detach() for one in o], [one.detach().T for one in lse], *(gradients[i * n:(i + 1) * n] for i in range(3))]
+    lists = [
+        [one.detach() for one in o],
+        [one.detach().T for one in lse],
+        *(gradients[i * n : (i + 1) * n] for i in range(3)),
+    ]
     return [gathered(world, parts) for parts in lists]
 
 

@@ -33,12 +33,20 @@ class Scalar(ctypes.Structure):
 
 
 class _Buffers(_Base):
-    _fields_ = [("size", _I64), ("types", ctypes.POINTER(_INT)), ("buffers", ctypes.POINTER(_POINTER))]
+    _fields_ = [
+        ("size", _I64),
+        ("types", ctypes.POINTER(_INT)),
+        ("buffers", ctypes.POINTER(_POINTER)),
+    ]
 
 
 class _Attributes(_Base):
-    _fields_ = [("size", _I64), ("types", ctypes.POINTER(_INT)), ("names", ctypes.POINTER(ctypes.POINTER(Span))),
-                ("values", ctypes.POINTER(_POINTER))]
+    _fields_ = [
+        ("size", _I64),
+        ("types", ctypes.POINTER(_INT)),
+        ("names", ctypes.POINTER(ctypes.POINTER(Span))),
+        ("values", ctypes.POINTER(_POINTER)),
+    ]
 
 
 class Version(_Base):
@@ -60,13 +68,28 @@ _ASK = ctypes.CFUNCTYPE(_POINTER, ctypes.POINTER(_OfContext))
 
 
 class _Api(_Base):
-    _fields_ = [("version", Version), ("internal", _POINTER), ("create_error", _CREATE), ("errors", _POINTER * 2), ("register", _POINTER),
-                ("stream", _ASK), ("others", _POINTER * 12), ("device", _ASK)]
+    _fields_ = [
+        ("version", Version),
+        ("internal", _POINTER),
+        ("create_error", _CREATE),
+        ("errors", _POINTER * 2),
+        ("register", _POINTER),
+        ("stream", _ASK),
+        ("others", _POINTER * 12),
+        ("device", _ASK),
+    ]
 
 
 class Frame(_Base):
-    _fields_ = [("api", ctypes.POINTER(_Api)), ("context", _POINTER), ("stage", _INT), ("operands", _Buffers), ("results", _Buffers),
-                ("attributes", _Attributes), ("future", _POINTER)]
+    _fields_ = [
+        ("api", ctypes.POINTER(_Api)),
+        ("context", _POINTER),
+        ("stage", _INT),
+        ("operands", _Buffers),
+        ("results", _Buffers),
+        ("attributes", _Attributes),
+        ("future", _POINTER),
+    ]
 
 
 class _Metadata(ctypes.Structure):
@@ -74,7 +97,12 @@ class _Metadata(ctypes.Structure):
 
 
 class Extension(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("kind", _INT), ("next", _POINTER), ("metadata", ctypes.POINTER(_Metadata))]
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("kind", _INT),
+        ("next", _POINTER),
+        ("metadata", ctypes.POINTER(_Metadata)),
+    ]
 
 
 class Host:
@@ -83,14 +111,33 @@ class Host:
     def __init__(self, device: int | None = 0, stream: int = 0, minor: int = 5) -> None:
         self.device, self.stream, self.errors = device, stream, []
         self._api = _Api(ctypes.sizeof(_Api), None, Version(ctypes.sizeof(Version), None, 0, minor))
-        self._api.create_error, self._api.stream, self._api.device = _CREATE(self._create), _ASK(self._say_stream), _ASK(self._say_device)
+        self._api.create_error, self._api.stream, self._api.device = (
+            _CREATE(self._create),
+            _ASK(self._say_stream),
+            _ASK(self._say_device),
+        )
 
-    def call(self, handler: Any, stage: int, operands: list[Any], results: list[Any], attributes: dict[str, Any]) -> tuple[int, str] | None:
+    def call(
+        self,
+        handler: Any,
+        stage: int,
+        operands: list[Any],
+        results: list[Any],
+        attributes: dict[str, Any],
+    ) -> tuple[int, str] | None:
         """Operands and results as (type, shape, address). What the handler failed with: a code of
         absl, and why."""
         keep: list[Any] = []
-        frame = Frame(ctypes.sizeof(Frame), None, ctypes.pointer(self._api), None, stage, _buffers(operands, keep), _buffers(results, keep),
-                      _attributes(attributes, keep))
+        frame = Frame(
+            ctypes.sizeof(Frame),
+            None,
+            ctypes.pointer(self._api),
+            None,
+            stage,
+            _buffers(operands, keep),
+            _buffers(results, keep),
+            _attributes(attributes, keep),
+        )
         return self._returned(handler(ctypes.byref(frame)))
 
     def metadata(self, handler: Any) -> tuple[int, int, int]:
@@ -120,16 +167,29 @@ class Host:
     def _say_device(self, asked: Any) -> int | None:
         if self.device is None:
             return self._fail(12, "there is no device")
-        ctypes.c_int32.from_address(ctypes.addressof(asked.contents) + _OfContext.answer.offset).value = self.device
+        ctypes.c_int32.from_address(
+            ctypes.addressof(asked.contents) + _OfContext.answer.offset
+        ).value = self.device
         return None
 
 
 def _buffers(given: list[Any], keep: list[Any]) -> _Buffers:
-    found = [Buffer(ctypes.sizeof(Buffer), None, TYPES[dtype], address, len(shape), (_I64 * len(shape))(*shape))
-             for dtype, shape, address in given]
+    found = [
+        Buffer(
+            ctypes.sizeof(Buffer),
+            None,
+            TYPES[dtype],
+            address,
+            len(shape),
+            (_I64 * len(shape))(*shape),
+        )
+        for dtype, shape, address in given
+    ]
     keep += found
     pointers = (_POINTER * len(found))(*map(ctypes.addressof, found))
-    return _Buffers(ctypes.sizeof(_Buffers), None, len(found), (_INT * len(found))(*[1] * len(found)), pointers)
+    return _Buffers(
+        ctypes.sizeof(_Buffers), None, len(found), (_INT * len(found))(*[1] * len(found)), pointers
+    )
 
 
 def _attributes(given: dict[str, Any], keep: list[Any]) -> _Attributes:
@@ -138,11 +198,21 @@ def _attributes(given: dict[str, Any], keep: list[Any]) -> _Attributes:
         names.append(ctypes.pointer(_span(name, keep)))
         types.append(STRING if isinstance(value, str) else SCALAR)
         number = ctypes.c_float(0 if isinstance(value, str) else value)
-        values.append(_span(value, keep) if isinstance(value, str) else Scalar(TYPES["f32"], ctypes.addressof(number)))
+        values.append(
+            _span(value, keep)
+            if isinstance(value, str)
+            else Scalar(TYPES["f32"], ctypes.addressof(number))
+        )
         keep += (names[-1], values[-1], number)
     count = len(names)
-    return _Attributes(ctypes.sizeof(_Attributes), None, count, (_INT * count)(*types), (ctypes.POINTER(Span) * count)(*names),
-                       (_POINTER * count)(*map(ctypes.addressof, values)))
+    return _Attributes(
+        ctypes.sizeof(_Attributes),
+        None,
+        count,
+        (_INT * count)(*types),
+        (ctypes.POINTER(Span) * count)(*names),
+        (_POINTER * count)(*map(ctypes.addressof, values)),
+    )
 
 
 def _span(text: str, keep: list[Any]) -> Span:

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 CUDA_SUCCESS = 0
 SHARED_LIMIT = 232448
 CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
-CUlaunchAttributeID = SimpleNamespace(CU_LAUNCH_ATTRIBUTE_COOPERATIVE=2, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION=6)
+CUlaunchAttributeID = SimpleNamespace(
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE=2, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION=6
+)
 _addresses = itertools.count(1 << 32, 1 << 30)
 
 
@@ -82,7 +84,9 @@ def cuMemcpyHtoDAsync(pointer, data, size, stream):
 
 def cuLaunchKernelEx(config, function, parameters, extra):
     words = {2: ", cooperative", 6: ", overlapping"}
-    more = "".join(words[attribute.id] for attribute in config.attrs[:config.numAttrs])
-    print(f"{function} on {config.gridDimX} x {config.gridDimY} x {config.gridDimZ}, {config.blockDimX} threads, "
-          f"{config.sharedMemBytes} bytes{more}")
+    more = "".join(words[attribute.id] for attribute in config.attrs[: config.numAttrs])
+    print(
+        f"{function} on {config.gridDimX} x {config.gridDimY} x {config.gridDimZ},"
+        f" {config.blockDimX} threads, {config.sharedMemBytes} bytes{more}"
+    )
     return _done()

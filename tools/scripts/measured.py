@@ -1,0 +1,47 @@
+"""Records of measurements: the newest of a kind, and its rows by problem."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import house
+
+RECORDS = Path("test/Device/records")
+
+
+def newest(root: Path, what: str) -> tuple[dict, str]:
+    records = [
+        (json.loads(house.read(path)), path.name)
+        for path in sorted((root / RECORDS).glob(f"*-{what}.json"))
+    ]
+    if not records:
+        sys.exit(f"error: expected a record {RECORDS}/*-{what}.json, found none")
+    return max(records, key=lambda record: record[0]["date"])
+
+
+def mean(ratios: Iterable[float]) -> float:
+    logarithms = [math.log(ratio) for ratio in ratios]
+    return math.exp(sum(logarithms) / len(logarithms))
+
+
+def by_problem(record: dict) -> dict[tuple[int, str, int], dict[str, dict]]:
+    """For each head dim, mask and length the variants by name."""
+    problems: dict[tuple[int, str, int], dict[str, dict]] = {}
+    for row in record["results"]:
+        problems.setdefault((row["head_dim"], row["mask"], row["rows"]), {})[row["variant"]] = row
+    return problems
+
+
+def by_shape(record: dict) -> dict[str, dict[str, dict]]:
+    shapes: dict[str, dict[str, dict]] = {}
+    for row in record["results"]:
+        shapes.setdefault(row["shape"], {})[row["variant"]] = row
+    return shapes
+
+
+def link(name: str) -> str:
+    return f"../../../{RECORDS / name}"
