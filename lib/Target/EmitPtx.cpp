@@ -14,6 +14,8 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 namespace mlir::dash {
@@ -32,6 +34,20 @@ struct Emitted {
   ManifestParts parts;
   std::string manifest;
 };
+
+/// Whether another file than a manifest lies there, such as the order that is being compiled.
+bool isAnotherJson(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file || (*file)->getBuffer().trim().empty())
+    return false;
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*file)->getBuffer());
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return true;
+  }
+  const llvm::json::Object *object = value->getAsObject();
+  return !object || !object->getObject("ptx") || !object->getArray("entries");
+}
 
 struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
   using EmitPtxBase::EmitPtxBase;
@@ -141,6 +157,9 @@ private:
       if (parts.order)
         add(".order", *parts.order);
       add(".json", emitted.manifest);
+      if (const std::string &path = files.back().path; isAnotherJson(path))
+        return module.emitError() << "the manifest would overwrite '" << path
+                                  << "', which is no manifest; give 'output' another name";
     }
     if (llvm::Error error = writeAllOrNone(files))
       return getOperation()->emitError() << "cannot write the kernels, nothing was written: "
