@@ -94,7 +94,7 @@ def check_rooms(graph, paths, findings):
         if room not in ROOMS or len(paths[module].parts) < 4:
             continue
         for other, line in imports.items():
-            if (found := room_of(other)) not in (room, "errors", *ROOMS[room]):
+            if room_of(other) not in (room, "errors", *ROOMS[room]):
                 handed = " and ".join(["errors", *ROOMS[room]])
                 findings.add(
                     paths[module],

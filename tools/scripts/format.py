@@ -78,8 +78,8 @@ def main() -> None:
             line = result.stderr.split(":")[1] if result.stderr.count(":") > 1 else "1"
             findings.add(path, line, RUN_FIX)
     if scripts:
-        result = run([find_ruff(), "format", "--check", *scripts], root)
-        for path in re.findall(r"^Would reformat: (.+)$", result.stdout, re.M):
+        result = run([find_ruff(), "format", "--check", "--output-format=concise", *scripts], root)
+        for path in re.findall(r"^(.+?):\d+:\d+: unformatted", result.stdout, re.M):
             findings.add(path, 1, RUN_FIX)
         if result.returncode and not findings.lines:
             sys.exit(f"error: ruff: {result.stderr.strip() or result.stdout.strip()}")

@@ -1,4 +1,4 @@
-"""Records of measurements: the newest of a kind, and its rows by problem."""
+"""Records of measurements: the newest of a kind, its rows by problem, and their place in a page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import house
 
 RECORDS = Path("test/Device/records")
+DOCS = Path("dialects/dash/docs")
 
 
 def newest(root: Path, what: str) -> tuple[dict, str]:
@@ -21,6 +22,12 @@ def newest(root: Path, what: str) -> tuple[dict, str]:
     if not records:
         sys.exit(f"error: expected a record {RECORDS}/*-{what}.json, found none")
     return max(records, key=lambda record: record[0]["date"])
+
+
+def replace(page: str, name: str, text: str) -> str:
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, rest = page.split(begin)
+    return before + begin + text + end + rest.split(end)[1]
 
 
 def mean(ratios: Iterable[float]) -> float:

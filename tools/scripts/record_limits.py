@@ -17,7 +17,7 @@ from pathlib import Path
 import house
 from count_limits import Need, count
 from device_kernels import KV_TILE, Q_TILES, DeviceKernel
-from record_measurements import DOCS, link, newest, replace
+from measured import DOCS, link, newest, replace
 
 # A share of the measured cycles: a need of as many leaves next to nothing to gain elsewhere.
 BINDS = 0.85

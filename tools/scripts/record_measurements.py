@@ -24,7 +24,7 @@ import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
 from dash_attn.measure.picture import draw  # noqa: E402
-from measured import newest  # noqa: E402
+from measured import DOCS, newest, replace  # noqa: E402
 from measured_calls import few_heads, front_ends, of_worlds, trace_levels, trace_words  # noqa: E402
 from measured_speed import (  # noqa: E402
     beside_peers,
@@ -36,8 +36,6 @@ from measured_speed import (  # noqa: E402
     summary,
     without_pause,
 )
-
-DOCS = Path("dialects/dash/docs")
 
 
 def main() -> None:
@@ -97,12 +95,6 @@ def main() -> None:
                 " tools/scripts/record_measurements.py",
             )
     findings.finish()
-
-
-def replace(page: str, name: str, text: str) -> str:
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, rest = page.split(begin)
-    return before + begin + text + end + rest.split(end)[1]
 
 
 if __name__ == "__main__":

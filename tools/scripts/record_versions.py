@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 import house
-from record_measurements import RECORDS, replace
+from measured import RECORDS, replace
 
 PAGE = Path("python/versions.md")
 SETUP = Path("tools/scripts/setup.sh")
