@@ -163,34 +163,39 @@ def merged() -> None:
 
 def delta() -> None:
     """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of
-    pairs, and so on."""
-    o, do = (
-        jax.random.normal(jax.random.key(i), (2, 3, ROWS, 128), jnp.float32).astype(jnp.bfloat16)
-        for i in range(2)
-    )
-    lse, dlse = (
-        jnp.zeros((2, 3, ROWS)).at[:, :, 4].set(jnp.inf),
-        jax.random.normal(jax.random.key(3), (2, 3, ROWS)),
-    )
-    sums = (np.asarray(o, np.float32) * np.asarray(do, np.float32)).reshape(2, 3, ROWS, 16, 8)
-    added = sums[..., 0]
-    for j in range(1, 8):
-        added = added + sums[..., j]
-    while added.shape[-1] > 1:
-        added = added.reshape(2, 3, ROWS, -1, 2)
-        added = added[..., 0] + added[..., 1]
-    expected = np.where(np.isinf(lse), np.float32(0), added[..., 0] - np.asarray(dlse))
-    of_bshd = delta_of(
-        do.swapaxes(1, 2), o.swapaxes(1, 2), lse, dlse.at[:, :, 4].set(jnp.nan), "bshd"
-    )
-    demand_equal(
-        [
-            delta_of(do, o, lse, dlse, "bhsd"),
-            jax.jit(delta_of, static_argnums=4)(do, o, lse, dlse, "bhsd"),
-            of_bshd,
-        ],
-        [expected] * 3,
-    )
+    pairs, and so on; of head dims between powers of two zeros are added, too."""
+    for head_dim in (40, 96, 128):
+        o, do = (
+            jax.random.normal(jax.random.key(i), (2, 3, ROWS, head_dim), jnp.float32).astype(
+                jnp.bfloat16
+            )
+            for i in range(2)
+        )
+        lse, dlse = (
+            jnp.zeros((2, 3, ROWS)).at[:, :, 4].set(jnp.inf),
+            jax.random.normal(jax.random.key(3), (2, 3, ROWS)),
+        )
+        sums = (np.asarray(o, np.float32) * np.asarray(do, np.float32)).reshape(2, 3, ROWS, -1, 8)
+        added = sums[..., 0]
+        for j in range(1, 8):
+            added = added + sums[..., j]
+        lanes = 1 << (added.shape[-1] - 1).bit_length()
+        added = np.pad(added, [(0, 0)] * 3 + [(0, lanes - added.shape[-1])])
+        while added.shape[-1] > 1:
+            added = added.reshape(2, 3, ROWS, -1, 2)
+            added = added[..., 0] + added[..., 1]
+        expected = np.where(np.isinf(lse), np.float32(0), added[..., 0] - np.asarray(dlse))
+        of_bshd = delta_of(
+            do.swapaxes(1, 2), o.swapaxes(1, 2), lse, dlse.at[:, :, 4].set(jnp.nan), "bshd"
+        )
+        demand_equal(
+            [
+                delta_of(do, o, lse, dlse, "bhsd"),
+                jax.jit(delta_of, static_argnums=4)(do, o, lse, dlse, "bhsd"),
+                of_bshd,
+            ],
+            [expected] * 3,
+        )
 
 
 def transformed() -> None:

@@ -236,8 +236,8 @@ def of_empty_rows() -> None:
 
 def delta() -> None:
     """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of
-    pairs, and so on."""
-    for head_dim in (64, 128):
+    pairs, and so on; of head dims between powers of two zeros are added, too."""
+    for head_dim in (8, 24, 40, 64, 96, 120, 128):
         for dtype in (BF16, torch.float16):
             torch.manual_seed(1)
             o, do = (
@@ -250,6 +250,8 @@ def delta() -> None:
             added = sums[..., 0]
             for j in range(1, 8):
                 added = added + sums[..., j]
+            lanes = 1 << (added.shape[-1] - 1).bit_length()
+            added = np.pad(added, [(0, 0)] * 3 + [(0, lanes - added.shape[-1])])
             while added.shape[-1] > 1:
                 added = added.reshape(*added.shape[:3], -1, 2)
                 added = added[..., 0] + added[..., 1]

@@ -24,6 +24,8 @@ def delta_of(do: Any, o: Any, lse: Any, dlse: Any, layout: str) -> Any:
     for i in range(1, PIECE):
         sums = sums + one[..., i] * other[..., i]
     while sums.shape[-1] > 1:
+        if sums.shape[-1] % 2:  # lanes behind the last piece add zeros
+            sums = jnp.pad(sums, [(0, 0)] * (sums.ndim - 1) + [(0, 1)])
         sums = sums[..., ::2] + sums[..., 1::2]
     of_rows = sums[..., 0].swapaxes(1, 2) if layout == "bshd" else sums[..., 0]
     return jnp.where(jnp.isinf(lse), 0, of_rows - dlse)

@@ -33,5 +33,7 @@ def delta_of(
     for one, other in both:
         sums = torch.addcmul(sums, one, other)
     while sums.shape[-1] > 1:
+        if sums.shape[-1] % 2:  # lanes behind the last piece add zeros
+            sums = torch.nn.functional.pad(sums, (0, 1))
         sums = sums[..., ::2] + sums[..., 1::2]
     return (sums[..., 0] - dlse).masked_fill(lse.isinf(), 0).contiguous()
