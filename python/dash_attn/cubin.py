@@ -89,8 +89,14 @@ def assemble_by_any(manifest: str | Path, assemblers: Sequence[str]) -> Path:
     raise ManifestError("\n".join(refusals))
 
 
+def _head_dims(text: str) -> ahead.HeadDims:
+    """As `head_dims` of a problem spells them. Raises ValueError."""
+    of_qk, _, of_v = text.partition("/")
+    return int(of_qk), int(of_v or of_qk)
+
+
 def keep_all(arguments: argparse.Namespace, assemblers: Sequence[str]) -> int:
-    head_dims = [int(one) for one in arguments.head_dims.split(",")]
+    head_dims = [_head_dims(one) for one in arguments.head_dims.split(",")]
     folder = arguments.to or ahead.usual_folder()
     wanted = ahead.wanted_programs(head_dims, arguments.elements.split(","))
     programs, codes = ahead.make(folder, wanted, assemblers, arguments.jobs, ahead.Bar())
@@ -111,7 +117,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--head-dims",
         default=",".join(map(str, ahead.HEAD_DIMS)),
-        help="of --all, with commas between",
+        help="of --all, with commas between; 128/64 is a v of its own",
     )
     parser.add_argument(
         "--elements", default=",".join(ahead.ELEMENTS), help="of --all, with commas between"

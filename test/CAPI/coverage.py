@@ -126,7 +126,7 @@ def compiler() -> None:
 
 def planner() -> None:
     """What no order counts is cut into slices that one does."""
-    wanted = Wanted(64, "bf16", FULL)
+    wanted = Wanted(64, 64, "bf16", FULL)
     for sizes, is_whole in (
         ((65535, 1, 1, 1, 1), True),
         ((65536, 1, 1, 1, 1), False),

@@ -28,7 +28,7 @@ from dash_attn.kernel.workspace import ALIGNMENT, aligned
 
 HANDLER = library().dashXlaAttentionBackward
 HANDLER.restype = ctypes.c_void_p
-PROGRAM, OPTIONS, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift"))
+PROGRAM, OPTIONS, _ = program_of(Wanted(128, 128, "bf16", CAUSAL, "symmetric-shift"))
 MEMORY, OTHER_DEVICE = 1 << 50, 1 << 60
 ENQUEUED = [f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert")]
 INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, INTERNAL = 3, 8, 9, 12, 13
@@ -173,7 +173,7 @@ def tables() -> None:
     """A table is an operand, for the sizes of the call: planned here to know its certificate, and
     neither made nor copied."""
     sizes = dict(zip(SIZES, (2, 32, 8, 2000, 2000)))
-    ordered = order_for(Wanted(128, "bf16", CAUSAL), *sizes.values())
+    ordered = order_for(Wanted(128, 128, "bf16", CAUSAL), *sizes.values())
     manifest, ptx, table = texts_of(ordered.wanted)
     assert ordered.wanted.sizes == (2, 32, 8, 2048, 2048) and len(table) > 100_000, ordered
     program, options, _ = program_of(for_any_sizes(ordered.wanted))
@@ -254,7 +254,9 @@ def tables() -> None:
 def sinks() -> None:
     """A sink is an operand behind the LSE, dsink a result behind dv; what is launched is that of
     Kernel.backward."""
-    program, options, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift", has_sink=True))
+    program, options, _ = program_of(
+        Wanted(128, 128, "bf16", CAUSAL, "symmetric-shift", has_sink=True)
+    )
     made, given = (
         Kernel.compile(program, options, driver=driver),
         tensors(kv_heads=2, q_rows=200, kv_rows=200),
@@ -440,7 +442,7 @@ def errors() -> None:
     # What XLA itself refuses goes back to it as it is.
     assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
     assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")
-    program, options, _ = program_of(Wanted(128, "bf16", FULL, "shift"))
+    program, options, _ = program_of(Wanted(128, 128, "bf16", FULL, "shift"))
     certificate = Kernel.compile(program, options, driver=driver).certificate
     driver.set(multiprocessors=16)
     assert call(

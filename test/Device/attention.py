@@ -216,7 +216,7 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
 
 def wanted_of(problem: Case, tensors: dict[str, torch.Tensor]) -> Wanted:
     """The kernel that attention() takes."""
-    return registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd").wanted
+    return registry.order_of(*(tensors[name] for name in "qkv"), sides(problem), "bhsd").wanted
 
 
 def tables(bundled: BundledKernel) -> dict[str, Any]:
@@ -606,7 +606,9 @@ def in_parts(bundled: BundledKernel) -> dict[str, Any]:
 def fixed(problem: Case) -> Kernel:
     """For the kind that lists have, what a choice by hand, from the mask alone, would take."""
     kind = OF_LISTS.get(sides(problem), OF_OTHER_LISTS)
-    return registry.kernel_of(Wanted(problem.head_dim, problem.element, sides(problem), kind))
+    return registry.kernel_of(
+        Wanted(problem.head_dim, problem.columns_v, problem.element, sides(problem), kind)
+    )
 
 
 def orders(bundled: BundledKernel) -> dict[str, Any]:
@@ -633,7 +635,7 @@ def orders(bundled: BundledKernel) -> dict[str, Any]:
             "attention": lambda: computed(tensors, asked(problem)),
             "SDPA, CUDNN_ATTENTION": lambda: of_sdpa(tensors, is_causal(problem), outputs),
         }
-        ordered = registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd")
+        ordered = registry.order_of(*(tensors[name] for name in "qkv"), sides(problem), "bhsd")
         record[problem.name] = {
             "kind": ordered.wanted.kind,
             "parts": ordered.wanted.parts,

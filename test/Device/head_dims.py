@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""head_dims.py [--record FILE]: gradients at every head dim that kernels have, and attention() at
-some, on a GPU.
+"""head_dims.py [--record FILE] [--filter TEXT]: gradients at every head dim that kernels have, and
+attention() at some, on a GPU. --filter: only what has TEXT in its name, as `attention apart` is
+attention() with a v of another head dim than q and k; no speeds then.
 
 For each head dim and mask, and for v at other head dims than q and k: errors beside float64 as in
 accuracy.py, on poisoned outputs and workspaces; bits of repeats; and memory beside each row, which
-no kernel may write, and whose NaN none may read. Then, at 96, speed beside cuDNN's, which nothing
-fails by. Kernels are compiled here, by libdash, in processes beside each other.
+no kernel may write, and whose NaN none may read. For attention(): o and gradients beside float64,
+and bits of repeats, of batches, sinks, lists of sequences, PyTorch's own attention with the
+drop-in, and JAX. Then, at 96, speed beside cuDNN's, which nothing fails by. Kernels are compiled
+here, by libdash, in processes beside each other.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import statistics
@@ -24,10 +28,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
-from accuracy import NOISE, yardstick  # noqa: E402
+from accuracy import BESIDE_ROUNDING, NOISE, yardstick  # noqa: E402
 from group import demand  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
-from dash_attn import Kernel, attention  # noqa: E402
+import dash_attn  # noqa: E402
+from dash_attn import Kernel, attention, reference  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 from dash_attn.measure.testing import (
@@ -184,95 +191,151 @@ def check(one: One) -> dict[str, Any]:
 
 
 class Both(NamedTuple):
-    """attention() both ways. way: "batch", "sink", "packed", or "jax"."""
+    """attention() both ways. way: "batch", "sink", "list", "drop-in" of PyTorch's attention by
+    cuDNN, or "jax"."""
 
     head_dim: int
+    head_dim_v: int
     mask: Mask
     way: str
 
     @property
     def name(self) -> str:
-        return f"attention {self.way} {self.head_dim} {self.mask.name}"
+        apart = f"apart {self.head_dim}/{self.head_dim_v}"
+        dims = apart if self.head_dim_v != self.head_dim else str(self.head_dim)
+        return f"attention {dims} {self.way} {self.mask.name}"
+
+
+LENGTHS = (300, 77, 128, 517)  # of a list
+APART = ((128, 64), (64, 128), (96, 128), (48, 40))
 
 
 def attentions() -> list[Both]:
     found = [
-        Both(head_dim, mask, "batch")
+        Both(head_dim, head_dim, mask, "batch")
         for head_dim in (40, 72, 96, 112)
         for mask in (FULL, CAUSAL, WINDOW)
     ]
-    return found + [
-        Both(head_dim, mask, way)
+    found += [
+        Both(head_dim, head_dim, mask, way)
         for head_dim in (24, 72, 96, 120)
         for mask in (CAUSAL, WINDOW)
-        for way in ("sink", "packed", "jax")
+        for way in ("sink", "list", "jax")
+    ]
+    found += [
+        Both(*dims, mask, way)
+        for dims in APART
+        for mask in (FULL, CAUSAL, WINDOW)
+        for way in ("batch", "sink", "list", "jax")
+    ]
+    return found + [Both(*dims, mask, "drop-in") for dims in APART for mask in (FULL, CAUSAL)]
+
+
+def cases(one: Both) -> list[Case]:
+    """The batch, or each sequence of the list."""
+    sizes = [(rows, 1) for rows in LENGTHS] if one.way == "list" else [(300, 2)]
+    return [
+        Case(
+            one.head_dim,
+            one.mask,
+            rows,
+            rows,
+            batch,
+            4,
+            2,
+            seed=7 + number,
+            has_sink=one.way == "sink",
+            head_dim_v=one.head_dim_v,
+        )
+        for number, (rows, batch) in enumerate(sizes)
     ]
 
 
-def both_ways(
-    one: Both,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    do: torch.Tensor,
-    sink: torch.Tensor,
-) -> dict[str, torch.Tensor]:
-    """Gradients of [batch, heads, rows, head_dim]."""
+def both_ways(one: Both, inputs: list[dict[str, torch.Tensor]]) -> list[dict[str, torch.Tensor]]:
+    """o and gradients of each case."""
     mask = {FULL: {}, CAUSAL: {"causal": True}}.get(
         one.mask, {"window": (one.mask.left, one.mask.right)}
     )
+    if one.way == "list":
+        rows = torch.tensor([0, *LENGTHS], device="cuda", dtype=torch.int32)
+        offsets = rows.cumsum(0).int()
+        q, k, v, do = (
+            torch.cat([each[name][0].transpose(0, 1) for each in inputs])
+            for name in ("q", "k", "v", "do")
+        )
+        leaves = [tensor.requires_grad_() for tensor in (q, k, v)]
+        o = attention(*leaves, cu_seqlens_q=offsets, max_seqlen_q=max(LENGTHS), **mask)
+        whole = [o.detach(), *torch.autograd.grad(o, leaves, do)]
+        parts = zip(*(tensor.split(LENGTHS) for tensor in whole))
+        return [
+            {name: part.transpose(0, 1)[None] for name, part in zip(("o", *OUTPUTS), each)}
+            for each in parts
+        ]
+    (given,) = inputs
+    q, k, v, do = (given[name].detach() for name in ("q", "k", "v", "do"))
     if one.way == "jax":
         import jax
 
         from dash_attn.jax import attention as of_jax
 
-        arrays = [jax.numpy.from_dlpack(tensor.detach().contiguous()) for tensor in (q, k, v, do)]
-        made = jax.vjp(lambda *given: of_jax(*given, **mask), *arrays[:3])[1](arrays[3])
+        arrays = [jax.numpy.from_dlpack(tensor.contiguous()) for tensor in (q, k, v, do)]
+        o, pull = jax.vjp(lambda *given: of_jax(*given, **mask), *arrays[:3])
+        made = [o, *pull(arrays[3])]
         jax.block_until_ready(made)
-        return dict(zip(OUTPUTS, map(torch.from_dlpack, made)))
-    leaves = [tensor.detach().requires_grad_() for tensor in (q, k, v)]
-    if one.way == "packed":  # each sequence of the batch behind the other
-        rows = q.shape[2]
-        offsets = torch.arange(q.shape[0] + 1, device="cuda", dtype=torch.int32) * rows
-        packed = [leaf.transpose(1, 2).flatten(0, 1) for leaf in leaves]
-        o = (
-            attention(*packed, cu_seqlens_q=offsets, max_seqlen_q=rows, **mask)
-            .unflatten(0, (q.shape[0], rows))
-            .transpose(1, 2)
-        )
+        return [dict(zip(("o", *OUTPUTS), map(torch.from_dlpack, made)))]
+    leaves = [tensor.requires_grad_() for tensor in (q, k, v)]
+    if one.way == "drop-in":
+        with dash_attn.enable() as enabled, sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            served = sum(enabled.served.values())
+            o = scaled_dot_product_attention(*leaves, is_causal=one.mask == CAUSAL, enable_gqa=True)
+            gradients = torch.autograd.grad(o, leaves, do)
+            demand(
+                sum(enabled.served.values()) == served + 1,
+                f"{one.name}: expected gradients of dash, found {dict(enabled.left)}",
+            )
     else:
-        o = attention(*leaves, sink=sink if one.way == "sink" else None, **mask)
-    return dict(zip(OUTPUTS, torch.autograd.grad(o, leaves, do)))
+        o = attention(*leaves, sink=given.get("sink"), **mask)
+        gradients = torch.autograd.grad(o, leaves, do)
+    return [dict(zip(("o", *OUTPUTS), (o.detach(), *gradients)))]
 
 
 def check_attention(one: Both) -> dict[str, Any]:
-    """Errors beside those of the roundings that every kernel does, and equal bits of three
-    calls."""
-    case = Case(one.head_dim, one.mask, 300, 300, 2, 4, 2, seed=7, has_sink=one.way == "sink")
-    tensors = make_inputs(case)
-    given = [tensors[name] for name in ("q", "k", "v", "do")]
-    found = [both_ways(one, *given, tensors.get("sink", given[0])) for _ in range(3)]
-    exact = [{name: gradients[name] for name in OUTPUTS} for gradients in references(case, tensors)]
-    ours = errors(found[0], *exact)
-    theirs = errors(
-        {
-            name: gradient
-            for name, gradient in emulated_backward(case, tensors).items()
-            if name in OUTPUTS
-        },
-        *exact,
-    )
-    worse = [
-        f"{name} {ours[name]:.3e} against {theirs[name]:.3e}"
-        for name in ours
-        if ours[name] > max(1.25 * theirs[name], NOISE)
-    ]
-    demand(
-        not worse, "expected at most 1.25 times the error of rounding, found " + ", ".join(worse)
-    )
-    for again in found[1:]:
-        demand(not differences(again, found[0]), differences(again, found[0]))
-    return {"name": one.name, "ours": ours, "theirs": theirs}
+    """Errors beside those of the roundings that every kernel does, and equal bits of all calls."""
+    problems = cases(one)
+    inputs = [make_inputs(case) for case in problems]
+    first = both_ways(one, inputs)
+    record: dict[str, Any] = {"name": one.name}
+    for case, tensors, found in zip(problems, inputs, first):
+        exact = [
+            {name: gradients[name] for name in OUTPUTS} for gradients in references(case, tensors)
+        ]
+        ours = errors({name: found[name] for name in OUTPUTS}, *exact)
+        emulated = emulated_backward(case, tensors)
+        theirs = errors({name: emulated[name] for name in OUTPUTS}, *exact)
+        o, _ = reference.forward(*(tensors[name] for name in "qkv"), **case.options(tensors))
+        ours["o"], theirs["o"] = (
+            reference.relative_error(value, o, o) for value in (found["o"], o.to(case.dtype))
+        )
+        # o of a sink is rounded twice.
+        allowed = {"o": 2 * BESIDE_ROUNDING}
+        worse = [
+            f"{name} {ours[name]:.3e} against {theirs[name]:.3e}"
+            for name in ours
+            if not ours[name] <= max(allowed.get(name, BESIDE_ROUNDING) * theirs[name], NOISE)
+        ]
+        demand(
+            not worse,
+            f"{case.name}: expected at most {BESIDE_ROUNDING} times the error of rounding, found "
+            + ", ".join(worse),
+        )
+        record[case.name] = {"ours": ours, "theirs": theirs}
+    for turn in range(REPEATS):
+        for again, found in zip(both_ways(one, inputs), first):
+            demand(
+                not differences(again, found),
+                f"{one.name}: repeat {turn}: {differences(again, found)}",
+            )
+    return record
 
 
 def outcome(one: One | Both) -> dict[str, Any]:
@@ -356,17 +419,20 @@ def main() -> int:
         "--record", type=Path, help="JSON with each problem's errors and the speeds"
     )
     parser.add_argument("--only-speed", action="store_true")
+    parser.add_argument("--filter", default="", help="only problems with this in their names")
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
     if not arguments.only_speed:
         with ProcessPoolExecutor(
             PROCESSES, multiprocessing.get_context("spawn"), max_tasks_per_child=1
         ) as pool:
-            for result in pool.map(outcome, problems() + attentions()):
+            wanted = [one for one in problems() + attentions() if arguments.filter in one.name]
+            for result in pool.map(outcome, wanted):
                 results.append(result)
                 if "failed" in result:
                     print(f"FAILED {result['name']}: {result['failed']}", flush=True)
-    speeds = [speed(96, mask, rows) for mask in (CAUSAL, FULL) for rows in (1024, 4096, 16384)]
+    sizes = [] if arguments.filter else itertools.product((CAUSAL, FULL), (1024, 4096, 16384))
+    speeds = [speed(96, mask, rows) for mask, rows in sizes]
     for row in speeds:
         print(json.dumps(row), flush=True)
     failed = sum("failed" in result for result in results)
@@ -376,7 +442,7 @@ def main() -> int:
             arguments.record,
             {"device": torch.cuda.get_device_name(), "results": results, "speeds": speeds},
         )
-    return failed != 0
+    return failed != 0 or not (results or speeds)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,13 @@ def the_first_plan(bundled: BundledKernel) -> dict[str, Any]:
             program = bundled.manifest["program"]
             (compiled,) = compile_program(
                 *program_of(
-                    Wanted(program["head_dim"], program["element"], CAUSAL, "symmetric-shift")
+                    Wanted(
+                        program["head_dim"],
+                        program["head_dim_v"],
+                        program["element"],
+                        CAUSAL,
+                        "symmetric-shift",
+                    )
                 )[:2]
             )
             path = compiled.save(folder)

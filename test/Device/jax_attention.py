@@ -326,7 +326,7 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
         if has_sink:
             gradients["dsink"] = torch.empty(problem.batch, problem.heads, device="cuda")
         wanted = operator.order_of(
-            *to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd", has_sink=has_sink
+            *to_jax(tensors)[:3], (problem.mask.left, problem.mask.right), "bhsd", has_sink=has_sink
         ).wanted
         Kernel(maker_of(texts_of(wanted))).backward(
             **tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale

@@ -93,7 +93,8 @@ def measured(
     tensors = {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
     rows, variants, kept = [], [], []
     for name, wanted in orders_of(
-        Wanted(head_dim, "bf16", (mask.left, mask.right)), (1, heads, kv_heads, q_rows, kv_rows)
+        Wanted(head_dim, head_dim, "bf16", (mask.left, mask.right)),
+        (1, heads, kv_heads, q_rows, kv_rows),
     ).items():
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())

@@ -376,7 +376,7 @@ def leaves_for(free: int) -> Callable[[], None]:
     from dash_attn import Kernel
     from dash_attn.kernel.problem import CAUSAL, Wanted, program_of
 
-    text, options, _ = program_of(Wanted(HEAD_DIM, "bf16", CAUSAL, "symmetric-shift"))
+    text, options, _ = program_of(Wanted(HEAD_DIM, HEAD_DIM, "bf16", CAUSAL, "symmetric-shift"))
     workers = torch.cuda.get_device_properties("cuda").multi_processor_count - free
     kernel, group = Kernel.compile(text, f"{options} workers={workers}"), HEADS // KV_HEADS
     q, o, do = (

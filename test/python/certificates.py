@@ -22,6 +22,7 @@ from dash_attn.compare.certificates import NAMED, SAME, compare  # noqa: E402
 TMP = Path(sys.argv[1])
 KERNEL = {
     "head_dim": 128,
+    "head_dim_v": 128,
     "element": "bf16",
     "window": [-1, 0],
     "mask": "causal",
@@ -38,7 +39,7 @@ KERNEL = {
     "takes_delta": False,
 }
 SITE: dict[str, Any] = {
-    "dash_certificate": 3,
+    "dash_certificate": 4,
     "versions": {"torch": "2.11", "python": "3.12.1"},
     "machine": {"gpu": "H100", "multiprocessors": 132},
     "switches": {"deterministic": True, "environment": {}},
@@ -101,10 +102,10 @@ def words() -> None:
         (changed("kernels", to=[]), f"{asked}: only the first has used it", OWN),
         (
             changed(
-                "kernels", to=[KERNEL, KERNEL | {"head_dim": 64, "is_list": True, "sizes": []}]
+                "kernels", to=[KERNEL, KERNEL | {"head_dim_v": 64, "is_list": True, "sizes": []}]
             ),
             (
-                "kernel of causal mask, bf16, head dim 64, any sizes, packed: only the second has"
+                "kernel of causal mask, bf16, head dim 128/64, any sizes, packed: only the second has"
                 " used it"
             ),
             OWN,
@@ -156,7 +157,7 @@ def words() -> None:
     assert compare(SITE, without) == [SAME]  # what one of them does not say is not compared
     for wrong, message in (
         (3, "the second: expected an object, found 3"),
-        ({}, "the second.dash_certificate: expected one of 3, found nothing"),
+        ({}, "the second.dash_certificate: expected one of 4, found nothing"),
         (changed("machine", to=7), "the second.machine: expected an object, found 7"),
         (changed("kernels", to=[1]), "the second.kernels[0]: expected an object, found 1"),
     ):

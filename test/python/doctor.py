@@ -165,7 +165,7 @@ def kept_code() -> None:
 def calls() -> None:
     small = Call(**SMALL)
     found = answer(small, 90)
-    wanted = order_for(Wanted(64, "bf16", (-1, 0)), 1, 2, 1, 256, 256).wanted
+    wanted = order_for(Wanted(64, 64, "bf16", (-1, 0)), 1, 2, 1, 256, 256).wanted
     manifest = json.loads(texts_of(wanted)[0])
     (kernel,) = found.kernels
     assert (kernel["certificate"], kernel["ptx"], kernel["order"]) == (
@@ -204,10 +204,9 @@ def calls() -> None:
         ({"level": "machine"}, "no forward pass"),
         ({"kv_rows": 300}, "aligned at the bottom right"),
         (
-            {"head_dim_v": 32},
-            "v: expected the head dim of q and k, 64, found 32: no forward pass has it; a program",
+            {"head_dim_v": 32, "softcap": 30.0, "sequences": 2, "has_sink": True},
+            "it takes no softcap",
         ),
-        ({"head_dim_v": 32, "softcap": 30.0, "sequences": 2, "has_sink": True}, "v: expected"),
         ({"softcap": 30.0, "sequences": 2, "has_sink": True}, "it takes no softcap"),
     ):
         found = answer(replace(small, **change), 90)
@@ -221,6 +220,12 @@ def calls() -> None:
             and "served by    Kernel.compile; not by attention()" in str(found)
         ), found
     assert not answer(replace(small, sequences=2, level="batch"), 90).by_hand
+    apart = answer(replace(small, head_dim_v=32), 90)
+    assert (
+        not apart.by_hand
+        and apart.kernels[0]["wanted"]["head_dim_v"] == apart.kernels[0]["head_dim_v"] == 32
+        and str(apart).count("head dim 64/32, ") == 2
+    ), apart
     sliced = answer(Call(head_dim=64, heads=1, kv_heads=1, batch=65536 + 2, rows=1), 90)
     assert sliced.launches == 2 and "launches     2 slices" in str(sliced), sliced
 

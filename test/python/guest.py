@@ -110,7 +110,7 @@ try:
     dash_attn.compile_program("no program")
 except dash_attn.CompileError:
     compare("refusing")
-order = orders.order_for(problem.Wanted(64, "bf16", (-1, 0)), 1, 4, 4, 1024, 1024)
+order = orders.order_for(problem.Wanted(64, 64, "bf16", (-1, 0)), 1, 4, 4, 1024, 1024)
 orders.texts_of(order.wanted)
 compare("choosing and planning")
 for work in (

@@ -34,18 +34,18 @@ def arrays(
     rows: int = 12,
     kv_rows: int | None = None,
     head_dim: int = 64,
+    of_v: int | None = None,
     dtype: Any = jnp.bfloat16,
     layout: str = "bhsd",
 ) -> list[jax.Array]:
     keys = jax.random.split(jax.random.key(7), 3)
-    sizes = [(heads, rows), *[(kv_heads, kv_rows or rows)] * 2]
+    of_kv = kv_heads, kv_rows or rows
+    sizes = [(heads, rows, head_dim), (*of_kv, head_dim), (*of_kv, of_v or head_dim)]
     return [
         jax.random.normal(
-            key,
-            (batch, h, s, head_dim) if layout == "bhsd" else (batch, s, h, head_dim),
-            jnp.float32,
+            key, (batch, h, s, d) if layout == "bhsd" else (batch, s, h, d), jnp.float32
         ).astype(dtype)
-        for key, (h, s) in zip(keys, sizes)
+        for key, (h, s, d) in zip(keys, sizes)
     ]
 
 
@@ -101,6 +101,10 @@ def gradients() -> None:
         ({}, {"window": (5, -1), "causal": True}),
         ({"kv_heads": 4, "layout": "bshd"}, {"causal": True, "layout": "bshd"}),
         ({"kv_rows": 20, "layout": "bshd"}, {"layout": "bshd"}),
+        ({"head_dim": 128, "of_v": 64}, {"causal": True}),
+        ({"of_v": 128, "kv_rows": 20}, {}),
+        ({"head_dim": 96, "of_v": 128, "layout": "bshd"}, {"window": (3, 0), "layout": "bshd"}),
+        ({"head_dim": 48, "of_v": 40, "dtype": jnp.float16}, {"scale": 0.3}),
     ):
         given = arrays(**sizes)
         wide = [x.astype(jnp.float32) for x in given]
@@ -127,6 +131,38 @@ def lse() -> None:
     )
     demand_close([o, sums], [attention(q, k, v), jax.nn.logsumexp(scores, -1)], 1e-6)
     assert sums.dtype == jnp.float32
+
+
+def apart() -> None:
+    """v of another head dim: the LSE and what vmap and slices give are those of single calls."""
+    q, k, v = arrays(batch=6, head_dim=48, of_v=40)
+    o, sums = attention(q, k, v, return_lse=True)
+    assert o.shape == (6, 4, 12, 40) and sums.shape == (6, 4, 12)
+    alike = attention(q, k, jnp.zeros_like(k), return_lse=True)
+    assert jnp.allclose(sums, alike[1], atol=1e-6)
+    each = [both(attention, [x[i : i + 2] for x in (q, k, v)]) for i in (0, 2, 4)]
+    split = [x.reshape(3, 2, *x.shape[1:]) for x in (q, k, v)]
+
+    def pulled(*given: Any) -> Any:
+        return tuple(both(attention, list(given)))
+
+    found = jax.jit(jax.vmap(pulled))(*split)
+    assert [x.shape[-1] for x in found] == [40, 48, 48, 40]
+    demand_close([jnp.stack(x) for x in zip(*each)], list(found), 1e-2)
+    said = str(explain(q, k, v, causal=True))
+    assert "head dim 48/40, " in said, said
+    jax_on_cpu.cudnn.check_cudnn_version = lambda: 90800
+    assert refused(lambda: attention(q, k, v), ArgumentError) == (
+        "v: expected the head dim of q and k, 48, found 40: cuDNN 9.8.0 has one head dim for all;"
+        " cuDNN 9.10.0 has a forward pass of two, or pad the narrower ones with zeros, and pass"
+        " scale"
+    )
+    assert explain(q, k, k)
+    jax_on_cpu.cudnn.check_cudnn_version = lambda: 91900
+    sizes = {"head_dim": 64, "of_v": 36}
+    assert refused(lambda: attention(*arrays(**sizes)), ArgumentError) == (
+        "v: expected a head dim that is a multiple of 8 up to 128, found 36; pad v with zeros to 40"
+    )
 
 
 def transformed() -> None:
@@ -223,6 +259,7 @@ def lowered() -> None:
         ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
         ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
         ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}, "NO_MASK", 0),
+        ({"head_dim": 96, "of_v": 128}, {"causal": True}, "CAUSAL", 0),
         ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0),
     ):
         given = arrays(**{"rows": 256} | sizes)
@@ -235,9 +272,9 @@ def lowered() -> None:
             and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead
         ), ahead
         layout = options.get("layout", "bhsd")
-        q, k = given[0].shape, given[1].shape
+        q, k, v = (x.shape for x in given)
         sides = window_of(options.get("causal", False), options.get("window"))
-        wanted = operator.order_of(given[0], given[1], sides, layout).wanted
+        wanted = operator.order_of(*given, sides, layout).wanted
         program, order, _ = program_of(for_any_sizes(wanted))
         kernel = operator.JaxKernel(wanted)
         assert kernel.certificate == explain(*given, **options).certificate
@@ -265,14 +302,14 @@ def lowered() -> None:
         assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
         types = {
             name: f"tensor<{'x'.join(map(str, shape))}xbf16>"
-            for name, shape in (("q", q), ("k", k))
+            for name, shape in (("q", q), ("k", k), ("v", v), ("o", (*q[:3], v[3])))
         }
         size = kernel.bytes_of(q, k, layout)
         sums = f"tensor<2x{'x'.join(str(given[0].shape[layout.index(letter)]) for letter in 'hs')}xf32>"
         assert back.endswith(
-            f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, {sums}"
+            f": ({types['q']}, {types['k']}, {types['v']}, {types['o']}, {types['o']}, {sums}"
             f"{', ' * tables[-1]}{table}) -> "
-            f"({types['q']}, {types['k']}, {types['k']}, tensor<{size}xui8>)"
+            f"({types['q']}, {types['k']}, {types['v']}, tensor<{size}xui8>)"
         ), back
         operands = re.search(r"@dash_attention_backward\((.*?)\)", back)[1].split(", ")
         result = re.search(r"(%\d+):\d+ = ", ahead)[1]
@@ -289,7 +326,7 @@ def lowered() -> None:
                 kernel.table.nbytes == int(kernel.manifest["order"]["bytes"])
                 and text.count(table) == 2
             )
-    assert tables == [True, True, True, False, True], tables
+    assert tables == [True, True, True, False, True, True], tables
     # In shard_map each device has the table of its own part, as do batches of vmap.
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     whole = [jax.ShapeDtypeStruct((4, heads, 2000, 64), jnp.bfloat16) for heads in (32, 8, 8)]
@@ -391,7 +428,7 @@ def refusals() -> None:
         (
             (q, k, v[:, :, :8]),
             {},
-            "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)",
+            "v: expected the shape of k, (2, 2, 12, 64), but for the head dim, found (2, 2, 8, 64)",
         ),
         ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
         (
@@ -465,7 +502,7 @@ def refusals() -> None:
                 == said
             )
     why = explain(q, k, v, causal=True)
-    kernel = operator.kernel_of(operator.order_of(q, k, (-1, 0), "bhsd").wanted)
+    kernel = operator.kernel_of(operator.order_of(q, k, v, (-1, 0), "bhsd").wanted)
     assert (
         why
         and str(why)
@@ -546,5 +583,5 @@ def refusals() -> None:
     )
 
 
-for test in (gradients, lse, transformed, sharded, lowered, scalars, sliced, refusals):
+for test in (gradients, lse, apart, transformed, sharded, lowered, scalars, sliced, refusals):
     test()

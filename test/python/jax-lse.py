@@ -247,7 +247,7 @@ def lowered() -> None:
     )
     (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
     kernel = operator.kernel_of(
-        operator.order_of(*given[:2], (-1, 0), "bhsd", takes_delta=True).wanted
+        operator.order_of(*given[:3], (-1, 0), "bhsd", takes_delta=True).wanted
     )
     assert f'certificate = "{kernel.certificate}"' in back
     q, per_row = "tensor<1x2x16384x64xbf16>", "tensor<1x2x16384xf32>"

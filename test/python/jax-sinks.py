@@ -256,7 +256,7 @@ def lowered() -> None:
         )
         (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
         kernel = operator.kernel_of(
-            operator.order_of(*given[:2], (-1, 0), "bhsd", has_sink=True).wanted
+            operator.order_of(*given[:3], (-1, 0), "bhsd", has_sink=True).wanted
         )
         assert (
             f'certificate = "{kernel.certificate}"' in back

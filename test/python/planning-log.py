@@ -37,7 +37,7 @@ assert not lines.found and threads == threading.active_count(), lines.found
 
 log.setLevel(logging.INFO)
 orders.SLOW = 60.0
-wanted = orders.order_for(Wanted(128, "bf16", CAUSAL), *SIZES).wanted
+wanted = orders.order_for(Wanted(128, 128, "bf16", CAUSAL), *SIZES).wanted
 orders.texts_of(wanted)
 assert not lines.found, lines.found
 
@@ -51,7 +51,7 @@ assert len(lines.found) == 2 and lines.found[1].startswith(f"INFO planned {WHAT}
 )
 
 orders.SLOW = 0.0
-orders.order_for(Wanted(128, "bf16", CAUSAL), 1, 3, 3, 400, 400)
+orders.order_for(Wanted(128, 128, "bf16", CAUSAL), 1, 3, 3, 400, 400)
 assert any(
     line.startswith("INFO planned the order of 1 x 3 query and 3 kv heads of 400 x 400 rows in ")
     for line in lines.found

@@ -40,7 +40,7 @@ from dash_attn.kernel.problem import (
 
 TMP = Path(sys.argv[1])
 CACHE = TMP / "cache/programs"
-WANTED = Wanted(64, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES)
+WANTED = Wanted(64, 64, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES)
 ASKED = program_of(WANTED)
 PTXAS = TMP / "ptxas"
 PTXAS.write_text(
@@ -221,7 +221,7 @@ def all_are_made() -> None:
         mock.patch.object(programs, "compile_program") as asked,
     ):
         manifest, ptx, table = texts_of(
-            order_for(Wanted(64, "bf16", CAUSAL), 1, 16, 16, 4096, 4096).wanted
+            order_for(Wanted(64, 64, "bf16", CAUSAL), 1, 16, 16, 4096, 4096).wanted
         )
         assert table and not asked.called
         assert (TMP / f"named/programs/{json.loads(manifest)['ptx']['sha256']}.cubin").exists()
@@ -229,12 +229,12 @@ def all_are_made() -> None:
 
 def usual_sizes_are_served() -> None:
     """By what `--all` makes, without looking at it."""
-    usual = set(ahead.wanted_programs((64, 128), ("bf16",)))
-    assert len(usual) == 140 and len(ahead.wanted_programs((64,), ("bf16", "f16"))) == 140
+    usual = set(ahead.wanted_programs(((64, 64), (128, 128)), ("bf16",)))
+    assert len(usual) == 140 and len(ahead.wanted_programs(((64, 32),), ("bf16", "f16"))) == 140
     for wanted in (
-        Wanted(64, "bf16", FULL, "shift"),
-        Wanted(128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
-        Wanted(128, "bf16", CAUSAL, is_list=True),
+        Wanted(64, 64, "bf16", FULL, "shift"),
+        Wanted(128, 128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
+        Wanted(128, 128, "bf16", CAUSAL, is_list=True),
     ):
         assert wanted in usual, wanted
 

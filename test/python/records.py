@@ -26,6 +26,7 @@ TMP = Path(sys.argv[1])
 EVIL = f"shift ptxas={TMP}/ptxas"  # it would leave a file
 KERNEL = Wanted(
     64,
+    64,
     "f16",
     (300, 0),
     "symmetric-shift",
@@ -37,7 +38,7 @@ KERNEL = Wanted(
     True,
     "parts",
 )
-LISTED = Wanted(128, "bf16", (-1, -1), is_list=True)
+LISTED = Wanted(128, 64, "bf16", (-1, -1), is_list=True)
 
 
 def kernels() -> None:
@@ -214,7 +215,7 @@ def recordings() -> None:
     ):
         found = refused(lambda lines=lines: load(*lines), ValueError)
         assert found.startswith(
-            f"{path}: expected a file of Run.save, of version 1 or 2: {said}"
+            f"{path}: expected a file of Run.save, of version 1 or 3: {said}"
         ), found
     path.write_text("[" * 100_000, encoding="utf-8")
     assert refused(lambda: audit.Run.load(path), ValueError).endswith(

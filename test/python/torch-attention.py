@@ -273,7 +273,7 @@ def refusals() -> None:
         (
             (q, k, v[:, :, :-1]),
             {},
-            "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 11, 64)",
+            "v: expected the shape of k, (2, 2, 12, 64), but for the head dim, found (2, 2, 11, 64)",
         ),
         ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
         ((wide, k, v), {}, "k: expected the head dim of q, 128, found 64"),
@@ -371,7 +371,7 @@ def registry() -> None:
     threads = [
         threading.Thread(
             target=lambda: asked.append(
-                kernels.kernel_of(kernels.order_of(q, k, (-1, 0), "bhsd").wanted)
+                kernels.kernel_of(kernels.order_of(q, k, v, (-1, 0), "bhsd").wanted)
             )
         )
         for _ in range(4)
@@ -399,7 +399,7 @@ def registry() -> None:
         dash_attn.explain(1, k, v)
     ).startswith("refused ")
     assert (
-        kernels.kernel_for(128, torch.float16, (-1, -1), "batch").manifest["program"]["kind"]
+        kernels.kernel_for((128, 128), torch.float16, (-1, -1), "batch").manifest["program"]["kind"]
         == "shift"
     )
 

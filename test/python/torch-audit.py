@@ -326,7 +326,7 @@ def files() -> None:
     ):
         (TMP / "bad").write_text(content, encoding="utf-8")
         assert refused(lambda: Run.load(TMP / "bad"), ValueError).startswith(
-            f"{TMP / 'bad'}: expected a file of Run.save, of version 1 or 2: "
+            f"{TMP / 'bad'}: expected a file of Run.save, of version 1 or 3: "
         )
 
 

@@ -198,11 +198,17 @@ for name, function in (
     LIBRARY.impl(name, function, "CPU")
 
 
-def inputs(rows: int = 12, kv_rows: int = 12, head_dim: int = 64) -> list[torch.Tensor]:
+def inputs(
+    rows: int = 12, kv_rows: int = 12, head_dim: int = 64, of_v: int | None = None
+) -> list[torch.Tensor]:
     torch.manual_seed(3)
     return [
-        torch.randn(2, heads, s, head_dim, dtype=torch.bfloat16)
-        for heads, s in ((4, rows), (2, kv_rows), (2, kv_rows))
+        torch.randn(2, heads, s, d, dtype=torch.bfloat16)
+        for heads, s, d in (
+            (4, rows, head_dim),
+            (2, kv_rows, head_dim),
+            (2, kv_rows, of_v or head_dim),
+        )
     ]
 
 
@@ -280,6 +286,10 @@ def served() -> None:
         for options in ({"causal": True, "scale": 0.25}, {}):
             assert call(SDPA_EFFICIENT, *inputs(), **options)[0][0] == "dash"
         assert drop_in.served == {EFFICIENT: 2} and not SPLITS
+        for operator in (FLASH, SDPA_FLASH, SDPA_CUDNN, SDPA_EFFICIENT):
+            for dims in ((64, 128), (48, 40)):
+                found = call(operator, *inputs(head_dim=dims[0], of_v=dims[1]), causal=True)
+                assert found == [("dash", (-1, 0), dims[0] ** -0.5)], (operator, found)
         # Autograd gets there.
         q, k, v = (x.requires_grad_() for x in inputs())
         LAUNCHED.clear()

@@ -342,12 +342,12 @@ def through_pytorch() -> None:
 
 def by_kernels() -> None:
     """Another program, of the same order."""
-    q, k, _ = tensors()
+    q, k, v = tensors()
     for window in ((-1, 0), (-1, -1), (4, 2)):
         for has_sink in (False, True):
             wanted = [
                 kernels.order_of(
-                    q, k, window, "bhsd", has_sink=has_sink, takes_delta=takes_delta
+                    q, k, v, window, "bhsd", has_sink=has_sink, takes_delta=takes_delta
                 ).wanted
                 for takes_delta in (False, True)
             ]
@@ -355,7 +355,7 @@ def by_kernels() -> None:
             batch = [kernels.kernel_of(one) for one in wanted]
             lists = [
                 kernels.kernel_for(
-                    64, BF16, window, "run", has_sink=has_sink, takes_delta=takes_delta
+                    (64, 64), BF16, window, "run", has_sink=has_sink, takes_delta=takes_delta
                 )
                 for takes_delta in (False, True)
             ]

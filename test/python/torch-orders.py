@@ -34,7 +34,7 @@ driver = StubDriver()
 
 
 def wanted(window: tuple[int, int] = CAUSAL) -> Wanted:
-    return Wanted(64, "bf16", window)
+    return Wanted(64, 64, "bf16", window)
 
 
 def as_compiled() -> None:
@@ -92,8 +92,8 @@ def as_compiled() -> None:
             and f"predicted {explained.predicted:.3f} x its lower bound\n" in str(explained)
         ), explained
         assert (f", heads in {explained.parts} parts, " in str(explained)) == (explained.parts > 1)
-        ordered = kernels.order_of(q.transpose(1, 2), k.transpose(1, 2), window, "bshd")
-        assert ordered == kernels.order_of(q, k, window, "bhsd")
+        ordered = kernels.order_of(*(x.transpose(1, 2) for x in (q, k, k)), window, "bshd")
+        assert ordered == kernels.order_of(q, k, k, window, "bhsd")
         if table := ordered.wanted.sizes:
             of_table = manifest(
                 program,

@@ -267,7 +267,11 @@ def refusals() -> None:
             given,
             "q: expected 3 dimensions, [rows, heads, head_dim], found the shape (1, 23, 4, 64)",
         ),
-        ((q, k, v[1:]), given, "v: expected the shape of k, (20, 2, 64), found (19, 2, 64)"),
+        (
+            (q, k, v[1:]),
+            given,
+            "v: expected the shape of k, (20, 2, 64), but for the head dim, found (19, 2, 64)",
+        ),
         (
             (q, k, v),
             given | {"layout": "bshd"},

@@ -32,6 +32,7 @@ BATCH, HEADS, KV_HEADS, ROWS, HEAD_DIM = 2, 4, 2, 300, 64
 CALL = {
     "q": (BATCH, HEADS, ROWS, HEAD_DIM),
     "k": (BATCH, KV_HEADS, ROWS, HEAD_DIM),
+    "v": (BATCH, KV_HEADS, ROWS, HEAD_DIM),
     "window": (-1, 0),
     "element": "bf16",
 }

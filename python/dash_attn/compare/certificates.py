@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..kernel.problem import head_dims
 from ..support.records import Record
 from .runs import differences
 
-VERSION = 3
+VERSION = 4
 NAMED = 5  # of many alike
 SAME = "the certificates promise the same bits"
 # What follows from a field that differs.
@@ -109,8 +110,8 @@ def _asked(kernel: Mapping[str, Any]) -> str:
         + ", of delta" * bool(kernel.get("takes_delta"))
     )
     return (
-        f"{kernel.get('mask')} mask, {kernel.get('element')}, head dim {kernel.get('head_dim')},"
-        f" {sizes}{more}"
+        f"{kernel.get('mask')} mask, {kernel.get('element')}, head dim"
+        f" {head_dims(kernel.get('head_dim'), kernel.get('head_dim_v'))}, {sizes}{more}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..support.files import read_text, write_text
 from ..support.records import Record, parse
 
-VERSIONS = (1, 2)  # of files: 2 of those that say where in their tensors
+VERSIONS = (1, 3)  # of files: 3 of those that say where in their tensors
 BLOCK = 64  # rows whose hash is one
 MOST_DIMENSIONS = 16
 MOST_BYTES = 1 << 32  # of a file: some 40 million entries
@@ -139,6 +139,7 @@ def _call(record: Record) -> dict[str, Any]:
     return {
         "q": record.numbers("q", (4,), 1),
         "k": record.numbers("k", (4,), 1),
+        "v": record.numbers("v", (4,), 1),
         "window": record.numbers("window", (2,), -1),
         "element": record.word("element", ("bf16", "f16")),
     }

@@ -98,11 +98,16 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The order that a call of `attention` takes, as the JSON report has it; None where it is
     computed in slices."""
     (batch, heads, rows, head_dim), (_, kv_heads, columns, _) = call["q"], call["k"]
-    if len(slices_of(call["q"], call["k"], "bhsd")) > 1:
+    if len(slices_of(call["q"], call["k"], call["v"], "bhsd")) > 1:
         return None
-    window = tuple(call["window"])
+    window, head_dim_v = tuple(call["window"]), call["v"][-1]
     wanted = order_for(
-        Wanted(head_dim, call["element"], window), batch, heads, kv_heads, rows, columns
+        Wanted(head_dim, head_dim_v, call["element"], window),
+        batch,
+        heads,
+        kv_heads,
+        rows,
+        columns,
     ).wanted
     if wanted.sizes:  # those that the table is for
         *_, rows, columns = wanted.sizes
@@ -115,6 +120,7 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
                 "heads": heads,
                 "kv_heads": kv_heads,
                 "head_dim": head_dim,
+                "head_dim_v": head_dim_v,
                 "mask": Mask(*window).text,
             }
         ]

@@ -62,7 +62,9 @@ class Batches:
 
     def certificates(self) -> tuple[str, list[str]]:
         of_forward = (
-            flash3.operator_of_forward() if self.is_flash3 else sequences.operator_of_forward()
+            flash3.operator_of_forward()
+            if self.is_flash3
+            else sequences.operator_of_forward(self.head_dim, self.head_dim)
         )
         return of_forward, list(_certificates(self.head_dim, self.dtype, self.group))
 
@@ -131,7 +133,7 @@ class Batches:
                 rows.read(tensor, *where, out[at].transpose(0, 1)[None])
             for tensor, out in ((LSE, lse), (DELTA, delta)):
                 rows.read(tensor, *where, out[None, :, at])
-        kernel = kernel_for(self.head_dim, self.dtype, CAUSAL, "machine", takes_delta=True)
+        kernel = kernel_for((self.head_dim,) * 2, self.dtype, CAUSAL, "machine", takes_delta=True)
         cu = _offsets(lengths, self.device)
         pieces.backward_of_sequences(
             kernel,
@@ -177,7 +179,7 @@ class Batches:
         """Gradients of a document of one leaf, rounded by the kernel that its size takes."""
         given = self._given(leaf, rows)
         wanted = order_for(
-            Wanted(self.head_dim, ELEMENTS[self.dtype], CAUSAL, takes_delta=True),
+            Wanted(self.head_dim, self.head_dim, ELEMENTS[self.dtype], CAUSAL, takes_delta=True),
             1,
             self.group,
             1,
@@ -236,6 +238,7 @@ def wanted_of_leaf(
     parts = 2 if group % 2 == 0 or group == 1 else group
     return Wanted(
         head_dim,
+        head_dim,
         ELEMENTS[dtype],
         CAUSAL,
         SEARCHED,
@@ -262,7 +265,15 @@ def _certificates(head_dim: int, dtype: torch.dtype, group: int) -> tuple[str, .
     found = [f"orders of dash {library().dashGetVersion().text}"]
     for wanted in (
         for_any_sizes(wanted_of_leaf(head_dim, dtype, group, 1, 1)),
-        Wanted(head_dim, ELEMENTS[dtype], CAUSAL, level="machine", is_list=True, takes_delta=True),
+        Wanted(
+            head_dim,
+            head_dim,
+            ELEMENTS[dtype],
+            CAUSAL,
+            level="machine",
+            is_list=True,
+            takes_delta=True,
+        ),
     ):
         program, options, name = program_of(wanted)
         found.append(

@@ -4,7 +4,6 @@ libdash says what kernels cover; here it is only asked."""
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import tempfile
 import time
@@ -23,6 +22,7 @@ from ..kernel.problem import (
     Wanted,
     Window,
     for_any_sizes,
+    head_dims,
     program_of,
     refusal_of_level,
     refusal_of_rectangle,
@@ -35,14 +35,25 @@ OWN_PROGRAM = (
     "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of"
     " yours"
 )
+# of the program in a manifest
+OF_KERNEL = (
+    "element",
+    "head_dim",
+    "head_dim_v",
+    "mask",
+    "tiles",
+    "level",
+    "workers",
+    "parts",
+)
 HEAD = 4096  # bytes of a kept file that its key is within
 
 
 @dataclass(frozen=True)
 class Call:
-    """rows, kv_rows: of a list of sequences those of all. dtype: as frameworks call it; softcap:
-    0 for none; sequences: the number of a list's sequences; layers: the number of a model's
-    layers with this call, 0 if unknown."""
+    """head_dim_v: 0 is head_dim; rows, kv_rows: of a list of sequences those of all. dtype: as
+    frameworks call it; softcap: 0 for none; sequences: the number of a list's sequences;
+    layers: the number of a model's layers with this call, 0 if unknown."""
 
     head_dim: int = 128
     head_dim_v: int = 0
@@ -63,6 +74,10 @@ class Call:
     def columns(self) -> int:
         return self.kv_rows or self.rows
 
+    @property
+    def columns_v(self) -> int:
+        return self.head_dim_v or self.head_dim
+
     def __str__(self) -> str:
         mask = {(-1, -1): "full", (-1, 0): "causal"}.get(
             self.window, "window of {}, {}".format(*self.window)
@@ -72,11 +87,6 @@ class Call:
             if self.columns != self.rows
             else f"{self.rows} rows"
         )
-        dims = (
-            f"{self.head_dim}/{self.head_dim_v}"
-            if self.head_dim_v not in (0, self.head_dim)
-            else f"{self.head_dim}"
-        )
         more = (
             f", softcap {self.softcap:g}" * bool(self.softcap)
             + ", sinks" * self.has_sink
@@ -84,8 +94,9 @@ class Call:
         )
         layers = f" ({self.layers} layer{'s' * (self.layers > 1)})" if self.layers else ""
         return (
-            f"{self.batch} x {self.heads}/{self.kv_heads} heads x {rows}, head dim {dims},"
-            f" {self.dtype}, {mask}, level {self.level}{more}{layers}"
+            f"{self.batch} x {self.heads}/{self.kv_heads} heads x {rows}, head dim"
+            f" {head_dims(self.head_dim, self.columns_v)}, {self.dtype}, {mask}, level"
+            f" {self.level}{more}{layers}"
         )
 
 
@@ -126,7 +137,8 @@ class Answer:
                 (
                     "kernel",
                     (
-                        f"{one['mask']} mask, {one['element']}, head dim {one['head_dim']}, tiles"
+                        f"{one['mask']} mask, {one['element']}, head dim"
+                        f" {head_dims(one['head_dim'], one['head_dim_v'])}, tiles"
                         f" {one['tiles']['q']} x {one['tiles']['kv']}, order {one['order']}, level"
                         f" {one['level']}, {one['workers']} workers{parts}"
                     ),
@@ -153,7 +165,7 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
         device=device,
         capability=capability,
         head_dim=call.head_dim,
-        head_dim_v=call.head_dim_v or call.head_dim,
+        head_dim_v=call.columns_v,
         window=call.window,
         batch=call.batch,
         heads=call.heads,
@@ -179,11 +191,6 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
 
 def _by_hand(call: Call) -> str:
     """Why `attention` does not compute what kernels would, or empty."""
-    if _is_apart(call):
-        return (
-            f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: no"
-            f" forward pass has it; {OWN_PROGRAM}"
-        )
     if call.softcap:
         return f"it takes no softcap; {OWN_PROGRAM}"
     shapes = [
@@ -202,38 +209,16 @@ def _by_hand(call: Call) -> str:
     )
 
 
-def _is_apart(call: Call) -> bool:
-    """Whether v, o and their gradients have another head dim than q and k."""
-    return call.head_dim_v not in (0, call.head_dim)
-
-
 def _own_program(program: str, call: Call) -> str:
     """A program of front ends as one that says what they do not."""
-    if _is_apart(call):
-        first, tensor, rest = program.partition("\n!per_row")
-        of_v = re.search(r"!tensor = (memref<.*>)", first)[1].replace(
-            f"x{call.head_dim}x", f"x{call.head_dim_v}x"
-        )
-        program = f"{first}\n!of_v = {of_v}{tensor}{rest}"
-        program = re.sub(r"(%(?:v|do|o|dv)): !tensor", r"\1: !of_v", program)
-        program = program.replace(
-            "!tensor, !tensor, !tensor, !tensor, !per_row, !tensor",
-            "!tensor, !tensor, !of_v, !of_v, !per_row, !of_v",
-        )
-        program = program.replace(
-            "%dv : !tensor, !tensor, !tensor", "%dv : !tensor, !tensor, !of_v"
-        )
-    return (
-        program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
-        if call.softcap
-        else program
-    )
+    return program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
 
 
 def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     """Kernels without an order, the sizes of a launch of each, and how many launches it has."""
     wanted = Wanted(
         call.head_dim,
+        call.columns_v,
         ELEMENTS[call.dtype],
         call.window,
         level=call.level,
@@ -242,12 +227,11 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     )
     if call.sequences:
         return [(wanted, (), 1)]
-    q, k = (
-        (call.batch, heads, rows, call.head_dim)
-        for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))
-    )
+    of_kv = call.batch, call.kv_heads, call.columns
+    q = (call.batch, call.heads, call.rows, call.head_dim)
+    k, v = (*of_kv, call.head_dim), (*of_kv, call.columns_v)
     counted: dict[tuple[int, ...], int] = {}
-    for batch, heads, kv_heads in slices_of(q, k, "bhsd"):
+    for batch, heads, kv_heads in slices_of(q, k, v, "bhsd"):
         sizes = (
             *(part.stop - part.start for part in (batch, heads, kv_heads)),
             call.rows,
@@ -260,7 +244,7 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
 def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
     """Compiles a kernel and makes its order, as the first call of a process does."""
     before, begin = _orders(), time.monotonic()
-    is_own = bool(call.softcap) or _is_apart(call)
+    is_own = bool(call.softcap)
     if sizes and not is_own:
         wanted = order_for(wanted, *sizes).wanted
     program, options, _ = program_of(
@@ -295,10 +279,7 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
     found.kernels.append(
         {
             "name": raw["name"],
-            **{
-                name: about[name]
-                for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")
-            },
+            **{name: about[name] for name in OF_KERNEL},
             "order": about["kind"],
             "sizes": list(sizes),
             "certificate": raw["certificate"],
@@ -326,18 +307,7 @@ def of_program(path: Path, options: str) -> Answer:
         found.kernels.append(
             {
                 "name": raw["name"],
-                **{
-                    name: about[name]
-                    for name in (
-                        "element",
-                        "head_dim",
-                        "mask",
-                        "tiles",
-                        "level",
-                        "workers",
-                        "parts",
-                    )
-                },
+                **{name: about[name] for name in OF_KERNEL},
                 "order": about["kind"],
                 "sizes": [],
                 "certificate": raw["certificate"],

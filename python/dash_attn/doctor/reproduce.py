@@ -64,19 +64,20 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
     )
     generator = torch.Generator(device="cuda").manual_seed(0)
 
-    def tensor(of_heads: int, of_rows: int) -> torch.Tensor:
+    def tensor(of_heads: int, of_rows: int, which: str) -> torch.Tensor:
         return torch.randn(
             batch,
             of_heads,
             of_rows,
-            told["head_dim"],
+            told[which],
             dtype=dtype,
             device="cuda",
             generator=generator,
         )
 
-    q, do, o, dq = (tensor(heads, rows) for _ in range(4))
-    k, v, dk, dv = (tensor(kv_heads, columns) for _ in range(4))
+    of_qk, of_v = "head_dim", "head_dim_v"
+    q, do, o, dq = (tensor(heads, rows, one) for one in (of_qk, of_v, of_v, of_qk))
+    k, v, dk, dv = (tensor(kv_heads, columns, one) for one in (of_qk, of_v, of_qk, of_v))
     lse = torch.full((batch, heads, rows), 8.0, device="cuda")
     more: dict[str, Any] = {}
     if asked.get("has_sink"):

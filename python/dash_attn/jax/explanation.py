@@ -54,7 +54,7 @@ def _explained(
     if reason:
         return Explanation(reason)
     has_sink = sink is not None
-    ordered = orders_of(q, k, window_of(causal, window), layout, has_sink=has_sink)
+    ordered = orders_of(q, k, v, window_of(causal, window), layout, has_sink=has_sink)
     return Explanation.of(
         f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink,
         [kernel_of(one.wanted) for one in dict.fromkeys(ordered)],

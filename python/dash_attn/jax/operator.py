@@ -103,7 +103,7 @@ def gradients(
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
     rows: dict[int, list[Any]] = {}
-    for which in slices_of(q.shape, k.shape, call.layout):
+    for which in slices_of(q.shape, k.shape, v.shape, call.layout):
         found = _gradients(
             call,
             *(
@@ -131,7 +131,7 @@ def _gradients(
 ) -> tuple[Any, ...]:
     kernel = kernel_of(
         order_of(
-            q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse
+            q, k, v, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse
         ).wanted
     )
 
@@ -204,15 +204,15 @@ _kernels: dict[Wanted, JaxKernel] = {}
 _lock = new_lock()
 
 
-def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordered:
+def order_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Ordered:
     """The kernel, and its order. rest: of `Wanted`."""
     return order_for(
-        Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window, **rest),
+        Wanted(q.shape[3], v.shape[3], ELEMENTS[str(q.dtype)], window, **rest),
         *sizes_of(q.shape, k.shape, layout),
     )
 
 
-def orders_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> list[Ordered]:
+def orders_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> list[Ordered]:
     """Those of slices."""
     heads = layout.index("h")
 
@@ -222,8 +222,15 @@ def orders_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> list[
         return jax.ShapeDtypeStruct(shape, array.dtype)
 
     return [
-        order_of(sized(q, batch, of_q), sized(k, batch, of_k), window, layout, **rest)
-        for batch, of_q, of_k in slices_of(q.shape, k.shape, layout)
+        order_of(
+            sized(q, batch, of_q),
+            sized(k, batch, of_k),
+            sized(v, batch, of_k),
+            window,
+            layout,
+            **rest,
+        )
+        for batch, of_q, of_k in slices_of(q.shape, k.shape, v.shape, layout)
     ]
 
 

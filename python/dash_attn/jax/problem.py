@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import jax
+from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 from ..kernel import problem
 from ..kernel.problem import (
@@ -25,6 +26,7 @@ from ..kernel.problem import (
 )
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
+APART_SINCE = 91000  # of cuDNN: JAX takes a v of its own head dim from there on
 
 
 def refusal_of_options(
@@ -69,12 +71,18 @@ def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str, window: Window = FULL
                 f" {array.shape}"
             )
     return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(
-        coverage_of(q.shape, k.shape, layout, window=window)
+        coverage_of(q.shape, k.shape, v.shape, layout, window=window)
     )
 
 
-def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | None:
+def refusal_of_forward(q: Any, k: Any, v: Any, window: Window, layout: str) -> str | None:
     """Why the forward pass does not serve what kernels would."""
+    if v.shape[3] != q.shape[3] and (found := _cudnn_version()) < APART_SINCE:
+        return (
+            f"v: expected the head dim of q and k, {q.shape[3]}, found {v.shape[3]}: cuDNN"
+            f" {_spelled(found)} has one head dim for all; cuDNN {_spelled(APART_SINCE)} has a"
+            " forward pass of two, or pad the narrower ones with zeros, and pass scale"
+        )
     if window == FULL:
         return None
     if window[1] != 0:
@@ -84,6 +92,19 @@ def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | Non
             " has them"
         )
     return refusal_of_rectangle(q.shape, k.shape, layout, "cuDNN's")
+
+
+def _cudnn_version() -> int:
+    """As cuDNN spells it; of a machine without one, of which `refusal_of_device` says so, the one
+    that is needed."""
+    try:
+        return cudnn.check_cudnn_version()
+    except RuntimeError:
+        return APART_SINCE
+
+
+def _spelled(version: int) -> str:
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
 @functools.cache

@@ -30,7 +30,7 @@ def refusal_of_call(
     sides = window_of(causal, window)
     return (
         refusal_of_arrays(q, k, v, layout, sides)
-        or refusal_of_forward(q, k, sides, layout)
+        or refusal_of_forward(q, k, v, sides, layout)
         or refusal_of_sink(sink, q, layout)
         or refusal_of_device()
     )

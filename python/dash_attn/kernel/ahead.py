@@ -97,19 +97,22 @@ ORDERS: dict[Window, tuple[Order, ...]] = {
 }
 
 
-def wanted_programs(head_dims: Sequence[int], elements: Sequence[str]) -> list[Wanted]:
+HeadDims = tuple[int, int]  # of q and k, and of v
+
+
+def wanted_programs(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> list[Wanted]:
     """Each once. Raises ArgumentError for what no kernel serves."""
-    for head_dim in head_dims:
-        demand(refusal_of(ask(head_dim=head_dim, head_dim_v=head_dim)))
+    for head_dim, head_dim_v in head_dims:
+        demand(refusal_of(ask(head_dim=head_dim, head_dim_v=head_dim_v)))
     for element in elements:
         demand(refusal_of(ask(element=element)))
     return list(dict.fromkeys(_wanted(head_dims, elements)))
 
 
-def _wanted(head_dims: Sequence[int], elements: Sequence[str]) -> Iterator[Wanted]:
+def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[Wanted]:
     for window, orders in ORDERS.items():
-        for head_dim, element in itertools.product(head_dims, elements):
-            one = Wanted(head_dim, element, window)
+        for dims, element in itertools.product(head_dims, elements):
+            one = Wanted(*dims, element, window)
             for order in orders:
                 sizes = ANY_SIZES if order.is_table else ()
                 for kind in order.kinds:

@@ -13,6 +13,7 @@ from ..errors import (
     LibraryError,
     ManifestError,
 )
+from .problem import head_dims
 from .runtime import Kernel
 
 
@@ -46,7 +47,8 @@ class Explanation:
         return Explanation(
             "",
             forward,
-            f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
+            f"dash, {program['mask']} mask, {program['element']}, head dim"
+            f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
             f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
             program["kind"],
             program["level"],

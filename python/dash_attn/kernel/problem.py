@@ -38,16 +38,17 @@ KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
 ANY_SIZES = (0, 0, 0, 0, 0)
 PROGRAM = """
-!tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
+!of_qk = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
+!of_v = memref<?x?x?x{head_dim_v}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 !sink = memref<?xf32, strided<[1], offset: ?>>
 !dsink = memref<?x?xf32, strided<[?, 1], offset: ?>>
 
-func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %{given}: {of_given}, %lse: !per_row, %dq: !tensor,
-                         %dk: !tensor, %dv: !tensor, %scale: f32{arguments}) {{
+func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}: {of_given}, %lse: !per_row, %dq: !of_qk,
+                         %dk: !of_qk, %dv: !of_v, %scale: f32{arguments}) {{
   dash.attention_bwd
-      ins(%q, %k, %v, %do, %lse, {given} = %{given} : !tensor, !tensor, !tensor, !tensor, !per_row, {of_given})
-      outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
+      ins(%q, %k, %v, %do, %lse, {given} = %{given} : !of_qk, !of_qk, !of_v, !of_v, !per_row, {of_given})
+      outs(%dq, %dk, %dv : !of_qk, !of_qk, !of_v)
       mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
 }}
@@ -193,8 +194,8 @@ def refusal_of_sizes(
     q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str
 ) -> str | None:
     """Why arrays of these shapes, of a layout's dimensions, are no problem of attention."""
-    if k != v:
-        return f"v: expected the shape of k, {tuple(k)}, found {tuple(v)}"
+    if k[:-1] != v[:-1]:
+        return f"v: expected the shape of k, {tuple(k)}, but for the head dim, found {tuple(v)}"
     if layout != PACKED and q[0] != k[0]:
         return f"k: expected the batch of q, {q[0]}, found {k[0]}"
     if q[-1] != k[-1]:
@@ -203,7 +204,13 @@ def refusal_of_sizes(
 
 
 def coverage_of(
-    q: Sequence[int], k: Sequence[int], layout: str, *, window: Window = FULL, sequences: int = 0
+    q: Sequence[int],
+    k: Sequence[int],
+    v: Sequence[int],
+    layout: str,
+    *,
+    window: Window = FULL,
+    sequences: int = 0,
 ) -> Coverage | str:
     """How kernels compute a problem of these shapes, or why none does. sequences: of packed
     ones, how many."""
@@ -211,6 +218,7 @@ def coverage_of(
     batch = {} if layout == PACKED else {"batch": q[0]}
     return ask(
         head_dim=q[-1],
+        head_dim_v=v[-1],
         heads=q[heads],
         kv_heads=k[heads],
         q_rows=q[rows],
@@ -224,10 +232,10 @@ def coverage_of(
 Slice = tuple[slice, slice, slice]  # of the batch, of heads of q, of heads of k
 
 
-def slices_of(q: Sequence[int], k: Sequence[int], layout: str) -> list[Slice]:
+def slices_of(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str) -> list[Slice]:
     """What each launch computes of a batch of these shapes: batch by batch, heads by heads.
     Raises ArgumentError where no kernel does."""
-    found = coverage_of(q, k, layout)
+    found = coverage_of(q, k, v, layout)
     demand(refusal_of(found))
     assert isinstance(found, Coverage)
     heads = layout.index("h")
@@ -278,17 +286,24 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
     )
 
 
+def head_dims(of_qk: Any, of_v: Any) -> str:
+    """For people: "128", or "128/64" where v has a head dim of its own."""
+    return f"{of_qk}" if of_v == of_qk else f"{of_qk}/{of_v}"
+
+
 class Wanted(NamedTuple):
-    """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one
-    is chosen, and of packed sequences, whose lengths come with each call (is_list); has_runs:
-    whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
-    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score
-    without a value; apart: contributions that are kept apart, those of "parts" or "all", or ""
-    where sums grow turn by turn. An order has the same bits either way, but a search finds
-    others. takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
+    """A kernel. head_dim, head_dim_v: of q and k, and of v, o and their gradients; element:
+    "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of
+    packed sequences, whose lengths come with each call (is_list); has_runs: whether parts are
+    runs of a query head's q tiles; sizes: those that a table is for, as `orders.SIZES` names
+    them, else empty; has_sink: of a softmax in which each head has a score without a value;
+    apart: contributions that are kept apart, those of "parts" or "all", or "" where sums grow
+    turn by turn. An order has the same bits either way, but a search finds others.
+    takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
     kernel that takes o."""
 
     head_dim: int
+    head_dim_v: int
     element: str
     window: Window
     kind: str = ""
@@ -307,11 +322,16 @@ def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
     return tuple(word for word in words if refusal_of(ask(**{name: word})) is None)
 
 
+def _covered_head_dims() -> tuple[int, ...]:
+    most = limits()
+    return tuple(range(most.head_dim_multiple, most.head_dim + 1, most.head_dim_multiple))
+
+
 _FIELDS: dict[str, Callable[[Record], Any]] = {
-    "head_dim": lambda record: record.word(
-        "head_dim",
-        tuple(range(limits().head_dim_multiple, limits().head_dim + 1, limits().head_dim_multiple)),
-    ),
+    **{
+        name: lambda record, name=name: record.word(name, _covered_head_dims())
+        for name in ("head_dim", "head_dim_v")
+    },
     "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
     "window": lambda record: record.numbers("window", (2,), -1),
     "parts": lambda record: record.number("parts", 1),
@@ -348,11 +368,12 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     given = (
         {"given": "delta", "of_given": "!per_row"}
         if wanted.takes_delta
-        else {"given": "o", "of_given": "!tensor"}
+        else {"given": "o", "of_given": "!of_v"}
     )
     text = PROGRAM.format(
         **given,
         head_dim=wanted.head_dim,
+        head_dim_v=wanted.head_dim_v,
         element=wanted.element,
         mask=mask.text,
         level=wanted.level,

@@ -1,7 +1,7 @@
 """What the cost model predicts: makespans of orders, by the dash-opt that libdash has inside.
 
 A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of
-order.
+order; head_dim_v where v has another head dim than q and k.
 """
 
 from __future__ import annotations
@@ -39,18 +39,17 @@ def program(rows: Sequence[Row]) -> str:
     """A function for each problem. Sizes may be "?": known when a kernel runs."""
     functions = []
     for index, row in enumerate(rows):
-        q_rows, head_dim = row["rows"], row["head_dim"]
-        q = f"memref<{row['batch']}x{row['heads']}x{q_rows}x{head_dim}xbf16, {STRIDES}>"
-        kv = (
-            f"memref<{row['batch']}x{row.get('kv_heads', row['heads'])}x{row.get('kv_rows', q_rows)}x{head_dim}xbf16,"
-            f" {STRIDES}>"
-        )
-        lse = f"memref<{row['batch']}x{row['heads']}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
+        q_rows, kv_rows = row["rows"], row.get("kv_rows", row["rows"])
+        batch, heads, kv_heads = row["batch"], row["heads"], row.get("kv_heads", row["heads"])
+        dims = row["head_dim"], row.get("head_dim_v", row["head_dim"])
+        q, o = (f"memref<{batch}x{heads}x{q_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
+        k, v = (f"memref<{batch}x{kv_heads}x{kv_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
+        lse = f"memref<{batch}x{heads}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
         functions.append(
-            f"""func.func @problem{index}(%q: {q}, %k: {kv}, %v: {kv}, %do: {q}, %o: {q}, %lse: {lse},
-    %dq: {q}, %dk: {kv}, %dv: {kv}, %scale: f32) {{
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {kv}, {kv}, {q}, {lse}, {q})
-      outs(%dq, %dk, %dv : {q}, {kv}, {kv}) mask(<{row["mask"]}>) level(run) scale(%scale)
+            f"""func.func @problem{index}(%q: {q}, %k: {k}, %v: {v}, %do: {o}, %o: {o}, %lse: {lse},
+    %dq: {q}, %dk: {k}, %dv: {v}, %scale: f32) {{
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {k}, {v}, {o}, {lse}, {o})
+      outs(%dq, %dk, %dv : {q}, {k}, {v}) mask(<{row["mask"]}>) level(run) scale(%scale)
   return
 }}
 """

@@ -116,4 +116,5 @@ def operations(case: Case) -> float:
     seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(
         case.q_rows, case.kv_rows, case.mask
     )
-    return 10.0 * case.batch * case.heads * seen * case.head_dim
+    columns = 3 * case.head_dim + 2 * case.columns_v  # S, dQ and dK are of the first; dP, dV
+    return 2.0 * case.batch * case.heads * seen * columns

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import LAYOUTS, Window, plain, plain_options, slices_of
+from ..kernel.problem import LAYOUTS, NAMES, Window, plain, plain_options, slices_of
 from . import pieces
 from .forward import operator_of_forward
 from .kernels import kernel_for, kernel_of, order_of
@@ -65,25 +65,32 @@ def _explained(
     its_part = ", and the part of the sink" * has_sink
     if lengths.are_given:
         return Explanation.of(
-            operator_of_lists() + its_part,
-            [kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink)],
+            operator_of_lists(q.shape[2], v.shape[2]) + its_part,
+            [kernel_for((q.shape[2], v.shape[2]), q.dtype, sides, level, has_sink=has_sink)],
         )
     return _of_batch(
-        operator_of_forward(sides) + its_part, q, k, sides, layout or LAYOUTS[0], has_sink
+        operator_of_forward(sides, q.shape[3], v.shape[3]) + its_part,
+        (q, k, v),
+        sides,
+        layout or LAYOUTS[0],
+        has_sink,
     )
 
 
 def _of_batch(
-    forward: str, q: torch.Tensor, k: torch.Tensor, sides: Window, layout: str, has_sink: bool
+    forward: str,
+    tensors: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    sides: Window,
+    layout: str,
+    has_sink: bool,
 ) -> Explanation:
-    which = slices_of(q.shape, k.shape, layout)
-    shapes = {
-        (one.shape, other.shape): (one, other)
-        for one, other in (
-            (pieces.cut("q", q, one, layout), pieces.cut("k", k, one, layout)) for one in which
-        )
-    }
-    ordered = [order_of(*one, sides, layout, has_sink=has_sink) for one in shapes.values()]
+    which = slices_of(*(tensor.shape for tensor in tensors), layout)
+    parts = [
+        [pieces.cut(name, tensor, one, layout) for name, tensor in zip(NAMES, tensors)]
+        for one in which
+    ]
+    alike = {tuple(tensor.shape for tensor in part): part for part in parts}
+    ordered = [order_of(*part, sides, layout, has_sink=has_sink) for part in alike.values()]
     return Explanation.of(
         forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which)
     )

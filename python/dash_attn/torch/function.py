@@ -106,11 +106,12 @@ def attention(
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
     kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
-    128. With layout "bshd", tensors are [batch, rows, heads, head_dim]; None is "bhsd". window:
-    (left, right), the columns that a row sees before and after its own, -1 for all; aligned at
-    the bottom right. scale: head_dim^-0.5 if None. return_lse: also returns the natural
-    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
-    that sees nothing. Under autocast, float32 is cast as for PyTorch's own attention.
+    128; that of v, and so of o, may be another one than that of q and k. With layout "bshd",
+    tensors are [batch, rows, heads, head_dim]; None is "bhsd". window: (left, right), the
+    columns that a row sees before and after its own, -1 for all; aligned at the bottom right.
+    scale: head_dim^-0.5 if None. return_lse: also returns the natural logarithms of the sums,
+    [batch, heads, rows] of float32, with gradients; infinite for a row that sees nothing. Under
+    autocast, float32 is cast as for PyTorch's own attention.
 
     cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from
     0 to at most the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the
@@ -269,7 +270,7 @@ def _accept(
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
     found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
     if key is not None:
-        coverage = coverage_of(q, k, layout)
+        coverage = coverage_of(q, k, v, layout)
         is_whole = pieces.is_whole(q, k, layout, coverage)
         found = found._replace(odd=coverage.alignment - 1, coverage=None if is_whole else coverage)
         if len(_accepted) >= MOST_ACCEPTED:

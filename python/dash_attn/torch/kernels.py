@@ -119,16 +119,19 @@ _lock = new_lock()
 
 
 def kernel_for(
-    head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any
+    head_dims: tuple[int, int], dtype: torch.dtype, window: Window, level: str, **rest: Any
 ) -> TorchKernel:
-    """The kernel for packed sequences. rest: fields of `Wanted`."""
-    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
+    """The kernel for packed sequences. head_dims: of q and k, and of v; rest: fields of
+    `Wanted`."""
+    return kernel_of(Wanted(*head_dims, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
 
 
-def order_of(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **rest: Any) -> Ordered:
+def order_of(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, window: Window, layout: str, **rest: Any
+) -> Ordered:
     """The kernel of a batch, and its order. rest: of `Wanted`."""
     heads, rows = layout.index("h"), layout.index("s")
-    wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window, **rest)
+    wanted = Wanted(q.shape[3], v.shape[3], ELEMENTS[q.dtype], window, **rest)
     return order_for(
         wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
     )

@@ -98,13 +98,13 @@ def _prepare(
 ) -> tuple[Launch | None, int]:
     """What launches tensors of these shapes and strides, None where they are no single launch,
     and which bits of addresses must not be set."""
-    coverage = coverage_of(q, k, layout)
+    coverage = coverage_of(q, k, v, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     if not pieces.is_whole(q, k, layout, coverage) or not all(
         map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))
     ):
         return None, 0
-    kernel = kernel_of(order_of(q, k, window, layout).wanted)
+    kernel = kernel_of(order_of(q, k, v, window, layout).wanted)
     return (
         kernel.bind(q, k, v, do, o, of_rows, dq, dk, dv, layout=layout, stream=stream),
         coverage.alignment - 1,

@@ -24,12 +24,18 @@ GRADIENTS = ("dq", "dk", "dv", "dsink")
 def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor | None) -> None:
     """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
     or delta. Raises ArgumentError, and then some may be filled."""
-    q, k = tensors["q"], tensors["k"]
+    shapes = (tensors[name].shape for name in ("q", "k", "v"))
     given = _readable(tensors)
-    for which in slices_of(q.shape, k.shape, layout):
+    for which in slices_of(*shapes, layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
         wanted = order_of(
-            one["q"], one["k"], window, layout, has_sink="sink" in one, takes_delta="delta" in one
+            one["q"],
+            one["k"],
+            one["v"],
+            window,
+            layout,
+            has_sink="sink" in one,
+            takes_delta="delta" in one,
         ).wanted
         kernel_of(wanted).backward(**{"o": None} | one, layout=layout, scale=scale)
     _give_back(given, tensors)

@@ -133,7 +133,7 @@ def refusal_of_sequences(
                 f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows,"
                 f" found {found}"
             )
-    return refusal_of_problem(q, k, PACKED, window, lengths.cu_q.shape[0] - 1)
+    return refusal_of_problem(q, k, v, PACKED, window, lengths.cu_q.shape[0] - 1)
 
 
 def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Tensor) -> str | None:
@@ -187,7 +187,7 @@ def refusal_of_tensors(
     q: Any, k: Any, v: Any, layout: str = "bhsd", window: Window = FULL
 ) -> str | None:
     """Why no kernel serves these tensors; None if one does."""
-    return refusal_of_form(q, k, v, layout) or refusal_of_problem(q, k, layout, window)
+    return refusal_of_form(q, k, v, layout) or refusal_of_problem(q, k, v, layout, window)
 
 
 def refusal_of_form(q: Any, k: Any, v: Any, layout: str) -> str | None:
@@ -227,20 +227,25 @@ def refusal_of_kind(name: str, tensor: Any) -> str | None:
 
 
 def refusal_of_problem(
-    q: torch.Tensor, k: torch.Tensor, layout: str, window: Window, sequences: int = 0
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    layout: str,
+    window: Window,
+    sequences: int = 0,
 ) -> str | None:
     """Why kernels do not cover sizes that go together."""
     if torch.compiler.is_compiling() or any(
-        type(size) is not int for size in (*q.shape, *k.shape, sequences)
+        type(size) is not int for size in (*q.shape, *k.shape, *v.shape, sequences)
     ):
-        return _refusal_of_symbols(q, k, layout, sequences)
+        return _refusal_of_symbols(q, k, v, layout, sequences)
     return refusal_of(
-        problem.coverage_of(q.shape, k.shape, layout, window=window, sequences=sequences)
+        problem.coverage_of(q.shape, k.shape, v.shape, layout, window=window, sequences=sequences)
     )
 
 
 def _refusal_of_symbols(
-    q: torch.Tensor, k: torch.Tensor, layout: str, sequences: int
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layout: str, sequences: int
 ) -> str | None:
     """The same in programs that are being traced, whose sizes may be anything that they compare
     with nothing. `explain` says what to do."""
@@ -249,11 +254,12 @@ def _refusal_of_symbols(
         layout.index("h"),
         layout.index("t" if layout == PACKED else "s"),
     )
-    if q.shape[-1] % most.head_dim_multiple or not 0 < q.shape[-1] <= most.head_dim:
-        return (
-            f"q: expected a head dim that is a multiple of {most.head_dim_multiple} up to"
-            f" {most.head_dim}, found {q.shape[-1]}"
-        )
+    for name, columns in (("q", q.shape[-1]), ("v", v.shape[-1])):
+        if columns % most.head_dim_multiple or not 0 < columns <= most.head_dim:
+            return (
+                f"{name}: expected a head dim that is a multiple of {most.head_dim_multiple} up to"
+                f" {most.head_dim}, found {columns}"
+            )
     if 0 in q.shape or 0 in k.shape:
         return f"q, k: expected sizes of at least 1, found {tuple(q.shape)} and {tuple(k.shape)}"
     if q.shape[heads] % k.shape[heads]:
@@ -271,9 +277,11 @@ def _refusal_of_symbols(
     return None
 
 
-def coverage_of(q: torch.Tensor, k: torch.Tensor, layout: str = "bhsd") -> Coverage:
+def coverage_of(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layout: str = "bhsd"
+) -> Coverage:
     """How kernels compute a batch. Raises ArgumentError where none does."""
-    found = problem.coverage_of(q.shape, k.shape, layout)
+    found = problem.coverage_of(q.shape, k.shape, v.shape, layout)
     problem.demand(refusal_of(found))
     return found
 

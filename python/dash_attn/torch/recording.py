@@ -235,10 +235,11 @@ class Recorder(TorchDispatchMode):
         """The number of the entry that was made last."""
         operator, call = name.removesuffix(".default").replace(".", "::"), None
         if operator == OF_BATCHES:
-            _, q, k, *_ = args
+            _, q, k, v, *_ = args
             call = {
                 "q": tuple(q.shape),
                 "k": tuple(k.shape),
+                "v": tuple(v.shape),
                 "window": tuple(args[6:8]),
                 "element": ELEMENTS[q.dtype],
             }

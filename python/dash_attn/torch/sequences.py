@@ -14,6 +14,7 @@ import torch
 
 from . import pieces
 from .delta import in_place_of_o
+from .forward import alike, padding
 from .kernels import kernel_for
 from .operator import SPACE, FirstDerivatives, opaque
 from .problem import HAS_SPLITS
@@ -49,7 +50,9 @@ def launch(
 ) -> tuple[torch.Tensor, ...]:
     """dq, dk and dv on the current stream, 0 in rows that no sequence has. dlse: the gradient of
     the LSE, [heads, rows] of float32. Raises ArgumentError before anything is launched."""
-    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, takes_delta=dlse is not None)
+    kernel = kernel_for(
+        (q.shape[2], v.shape[2]), q.dtype, (left, right), level, takes_delta=dlse is not None
+    )
     dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     o, delta = in_place_of_o(do, o, lse, dlse)
     pieces.backward_of_sequences(
@@ -104,7 +107,8 @@ def forward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no
     sequence has. cu_k: None is that of q."""
-    splits = {"num_splits": 1} if HAS_SPLITS else {}
+    splits, of_v = {"num_splits": 1} if HAS_SPLITS else {}, v.shape[2]
+    q, k, v = alike(q, k, v)
     o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
         q,
         k,
@@ -123,14 +127,14 @@ def forward(
     )
     rows = torch.arange(q.shape[0], device=q.device)
     outside = (rows < cu_q[0]) | (rows >= cu_q[-1])
-    return o.masked_fill(outside[:, None, None], 0), lse.masked_fill(outside, torch.inf)
+    return o[..., :of_v].masked_fill(outside[:, None, None], 0), lse.masked_fill(outside, torch.inf)
 
 
-def operator_of_forward() -> str:
-    """By what `forward` computes, for people."""
+def operator_of_forward(of_qk: int, of_v: int) -> str:
+    """By what `forward` computes, for people. of_qk, of_v: head dims."""
     return (
-        f"aten::_flash_attention_forward, packed{', one split' * HAS_SPLITS}, PyTorch"
-        f" {torch.__version__}"
+        f"aten::_flash_attention_forward, packed{', one split' * HAS_SPLITS}"
+        f"{padding(of_qk, of_v)}, PyTorch {torch.__version__}"
     )
 
 

@@ -274,7 +274,12 @@ def launch_list(
     on the current stream. dlse: the gradient of the LSE, [heads, rows] of float32. Raises
     ArgumentError before anything is launched."""
     kernel = kernel_for(
-        q.shape[2], q.dtype, (left, right), level, has_sink=True, takes_delta=dlse is not None
+        (q.shape[2], v.shape[2]),
+        q.dtype,
+        (left, right),
+        level,
+        has_sink=True,
+        takes_delta=dlse is not None,
     )
     found = (
         torch.zeros_like(q),

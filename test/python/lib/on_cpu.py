@@ -9,6 +9,7 @@ from typing import Any
 
 import fixtures  # noqa: F401  (finds dash_attn)
 import torch
+from torch._meta_registrations import alloc_with_matching_layout
 
 from dash_attn import reference
 from dash_attn.reference import Mask
@@ -47,7 +48,7 @@ def forward(
         mask=Mask(right=0 if causal else -1),
     )
     seed, none = torch.tensor(0), None
-    like_q = torch.empty_like(q)
+    like_q = alloc_with_matching_layout(q, tuple(o.shape))
     like_q.copy_(o)
     return like_q, lse.float()[..., None], none, none, q.shape[2], k.shape[2], seed, seed, none
 
@@ -70,6 +71,7 @@ def flash_forward(
     **_: Any,
 ) -> tuple[Any, ...]:
     """FlashAttention's: [batch, rows, heads, head_dim], or packed, masks at the bottom right."""
+    assert q.shape[-1] == k.shape[-1] == v.shape[-1]
     assert not dropout and not causal and not debug
     if cum_q is not None:
         return flash_of_lists(
