@@ -174,6 +174,8 @@ def tasks() -> None:
         in locate(one, run(at(dq=(0, 0, 0, 0), dk=(0, 0, 290, 0))))[-1]
     )
     assert order_of(CALL | {"q": (70000, 1, 64, 64), "k": (70000, 1, 64, 64)}) is None
+    of_v = order_of(CALL | {"v": (BATCH, KV_HEADS, ROWS, 2 * HEAD_DIM)})
+    assert of_v is not None and len(of_v["items"]) == len(order["items"])
     # Packed ones have rows in front; their order is made on the device, so no task is named.
     said = locate(run(packed=True), run(at(dq=(0, 2, 70, 0)), packed=True))
     assert said == [
@@ -192,7 +194,7 @@ def files() -> None:
             loaded == found
             and loaded.spaces
             and json.loads((TMP / name).read_text(encoding="utf-8").splitlines()[0])["dash_audit"]
-            == 2
+            == 3
         )
     done = subprocess.run(
         [sys.executable, "-m", "dash_attn.audit", TMP / "one", TMP / "other"],
@@ -212,6 +214,7 @@ def files() -> None:
         ({"shape": [1]}, "shape: expected "),
         ({"entry": 10**6}, "entry: expected a whole number from 0 to "),
         ({"call": {"q": [1]}}, "call.q: expected 4 whole numbers"),
+        ({"call": CALL | {"v": [1]}}, "call.v: expected 4 whole numbers"),
         ({"call": CALL | {"element": "bf16>"}}, "call.element: expected one of 'bf16', 'f16'"),
     ):
         (TMP / "bad").write_text(
