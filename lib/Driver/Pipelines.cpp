@@ -80,7 +80,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   if (options.delays)
     manager.addPass(createInsertDelays());
   if (options.trace != TraceLevel::None)
-    manager.addPass(createInsertTrace(InsertTraceOptions{options.traceRecords, options.trace}));
+    manager.addPass(createInsertTrace(
+        InsertTraceOptions{options.traceRecords, options.traceEvery, options.trace}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
   // entries that run before and after the main kernel
@@ -93,6 +94,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   manager.addPass(createVerifyWaits());
   manager.addPass(createVerifyProtocol());
+  if (options.trace != TraceLevel::None)
+    manager.addPass(createSampleTrace());
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
   verifyAfter(manager, Stage::Lowering);

@@ -35,17 +35,17 @@ LogicalResult dash::addTrace(Kernels &kernels, WorkersOp workers) {
       names.insert(op.getOfAttr());
     if (event == TraceEvent::Turn || event == TraceEvent::Given)
       level = std::max(level, TraceLevel::Turns);
-    else if (event > TraceEvent::Item)
+    else if (event > TraceEvent::Item && event != TraceEvent::ItemEnd)
       level = TraceLevel::All;
   });
   SmallVector<StringAttr> lanes;
   for (const std::string &lane : workers.getLanes())
     lanes.push_back(b.getStringAttr(lane));
-  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, level, *workers.getTrace(),
-                               lanes, names.getArrayRef())))
+  int64_t every = workers.getTraceEvery(), records = *workers.getTrace();
+  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, level, every, records, lanes,
+                               names.getArrayRef())))
     return failure();
-  auto trace =
-      TraceAttr::get(b.getContext(), level, *workers.getTrace(), lanes, names.getArrayRef());
+  auto trace = TraceAttr::get(b.getContext(), level, every, records, lanes, names.getArrayRef());
   kernels.program = kernels.program.withTrace(trace);
   kernels.module->setAttr(programAttr, kernels.program);
   return success();

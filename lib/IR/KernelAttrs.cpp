@@ -225,8 +225,10 @@ ProgramAttr ProgramAttr::withTrace(TraceAttr trace) const {
 // A trace
 //===----------------------------------------------------------------------===//
 
-LogicalResult TraceAttr::verify(EmitError emitError, TraceLevel, int64_t records,
+LogicalResult TraceAttr::verify(EmitError emitError, TraceLevel, int64_t every, int64_t records,
                                 ArrayRef<StringAttr> lanes, ArrayRef<StringAttr> names) {
+  if (every < 1 || every > maxEvery)
+    return emitError() << "a trace has one item in 1 to " << maxEvery << ", got one in " << every;
   if (records <= headRecords || records > maxRecords)
     return emitError() << "a lane of a trace has from " << headRecords + 1 << " to " << maxRecords
                        << " records, got " << records;

@@ -182,6 +182,8 @@ LogicalResult WorkersOp::verify() {
   if (getTrace() && failed(verifyRange(*this, "'trace'", *getTrace(), TraceAttr::headRecords + 1,
                                        TraceAttr::maxRecords)))
     return failure();
+  if (failed(verifyRange(*this, "'trace_every'", getTraceEvery(), 1, TraceAttr::maxEvery)))
+    return failure();
   return verifyNames(*this);
 }
 

@@ -78,6 +78,13 @@ private:
       if (role.isConsumer() && !role.getWarpgroup())
         return role.emitError() << "is of several warpgroups; run --dash-split-warpgroups first";
     WalkResult result = workers.walk([&](Operation *op) {
+      if (auto trace = dyn_cast<TraceOp>(op); trace && trace.getEvent() == TraceEvent::Item &&
+                                              workers.getTraceEvery() > 1 &&
+                                              !isa<scf::IfOp>(op->getParentOp())) {
+        op->emitError() << "is of every item, and its workers have 'trace_every' "
+                        << workers.getTraceEvery() << "; run --dash-sample-trace first";
+        return WalkResult::interrupt();
+      }
       for (Value operand : op->getOperands())
         if (isa<MemRefType>(operand.getType()) && !operand.getDefiningOp<TensorOp>()) {
           op->emitError("works on memory that is no 'dash.tensor'; run --dash-outline-workers "

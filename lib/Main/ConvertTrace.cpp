@@ -47,6 +47,9 @@ struct ConvertTrace : KernelPattern<TraceOp> {
   }
 
 private:
+  /// An item begins and ends, if not all items are traced.
+  static constexpr int64_t recordsOfItem = 2;
+
   /// The lane that writes the record, and the number of its records so far.
   struct Lane {
     TraceOp op;
@@ -61,10 +64,15 @@ private:
       const ConsumerValues *consumer = kernel.consumerOf(op);
       return consumer ? b.equal(consumer->place.vector, 0) : b.i1(true);
     }
-    /// How many records there are: those that were counted, or `items` behind the first ones.
+    /// How many records there are: those that were counted, or those of so many items.
     Value load(PtxBuilder &b, Value items) const {
       if (Value counted = kernel.traceCount(op))
         return b.load(b.getI32Type(), counted, 4);
+      int64_t every = workers().getTraceEvery();
+      if (every > 1)
+        items = b.mul(b.ceilDiv(items, every), recordsOfItem);
+      if (TraceOp(op).getEvent() == TraceEvent::ItemEnd)
+        items = b.add(items, 1);
       return b.add(items, TraceAttr::headRecords);
     }
     void store(PtxBuilder &b, Value count) const {

@@ -158,6 +158,7 @@ static void writeMemory(OStream &json, ProgramAttr program) {
 static void writeTrace(OStream &json, TraceAttr trace) {
   json.attributeObject("trace", [&] {
     json.attribute("level", stringifyTraceLevel(trace.getLevel()));
+    json.attribute("every", trace.getEvery());
     json.attribute("records", trace.getRecords());
     writeTexts(json, "lanes", trace.getLanes());
     json.attributeArray("events", [&] {

@@ -171,7 +171,8 @@ def _means(
 
 def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Heat:
     """Workers by steps: of each task the time from the end of the add before it to its own, of the
-    worker. A worker's first step has its start-up."""
+    worker. A worker's first step has its start-up. Where not all items are traced, steps of the
+    others are None, and so is the first one behind them."""
     tasks = Tasks(order)
     rows, cells = [], []
     for worker in sorted({lane.worker for lane in lanes}):
@@ -183,13 +184,16 @@ def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Hea
             for span in lane.spans
             if span.event == "given" and visits.get(span.number)
         }
-        last, steps = min(lane.begin for lane in mine), list[float | None]()
+        last: float | None = min(lane.begin for lane in mine)
+        steps = list[float | None]()
         for use in sorted(use for use, task in visits.items() if task):
-            steps.append(round((ends[use] - last) / 1000, 3) if use in ends else None)
-            last = ends.get(use, last)
+            end = ends.get(use)
+            steps.append(None if end is None or last is None else round((end - last) / 1000, 3))
+            last = end
         rows.append(f"w{worker} sm{mine[0].multiprocessor}")
         cells.append(tuple(steps))
-    return Heat(title, tuple(rows), tuple(cells))
+    every = lanes[0].every if lanes else 1
+    return Heat(title if every == 1 else f"{title}, one item in {every}", tuple(rows), tuple(cells))
 
 
 def of_ranks(times: Sequence[Sequence[float | None]], title: str) -> Heat:

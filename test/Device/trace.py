@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """trace.py [--out DIR]: traced kernels of each level beside plain ones, on a GPU.
 
-For each head dim, mask and level: gradients must have the same bits, and records must be the order.
+For each head dim, mask and level, with the level's own N of trace-every and with all items traced
+(`turns of all`, `all of all`): gradients must have the same bits, and records must be the order.
 Medians of rounds in which all kernels run are printed, of the whole backward and of its main entry,
 over those of a plain kernel; a second plain kernel says how far such ratios are from 1 by
-themselves. The goal is 1.03 for `turns`, and nothing fails by it. Beside `all` stand the largest
-differences from what was predicted, and what prices should be. DIR gets a trace for Perfetto of
-each level, what was predicted beside what was measured, a heat map of workers by steps, a file of
-costs and trace.json, all that is printed as numbers. Kernels are compiled here, by libdash.
+themselves. The goal is 1.03 for each level, and nothing fails by it. Beside levels stand the
+largest differences from what was predicted, and beside `all of all` what prices should be. DIR
+gets a trace for Perfetto of each level, what was predicted beside what was measured, a heat map of
+workers by steps, a file of costs and trace.json, all that is printed as numbers. Kernels are
+compiled here, by libdash.
 """
 
 from __future__ import annotations
@@ -33,7 +35,14 @@ from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E4
 from dash_attn.measure.testing import OUTPUTS, poison  # noqa: E402
 
 KINDS = {"causal": "symmetric-shift", "full": "shift"}
-LEVELS = ("items", "turns", "all")
+# What is traced, of which items: N is the level's own where none is said.
+LEVELS = {
+    "items": "trace=items",
+    "turns": "trace=turns",
+    "all": "trace=all",
+    "turns of all": "trace=turns trace-every=1",
+    "all of all": "trace=all trace-every=1",
+}
 ROWS, ROUNDS, RECORDS, WORKERS = 4096, 40, 1 << 15, 4
 
 
@@ -134,8 +143,8 @@ def main() -> int:
                 "plain again": Kernel.compile(text, options),
             }
             named |= {
-                level: Kernel.compile(text, f"{options} trace={level} trace-records={RECORDS}")
-                for level in LEVELS
+                level: Kernel.compile(text, f"{options} {traced} trace-records={RECORDS}")
+                for level, traced in LEVELS.items()
             }
             tensors = {key: tensor.detach() for key, tensor in make_tensors(case, {})[0].items()}
             found = {}
@@ -171,6 +180,7 @@ def main() -> int:
                     {
                         "case": name,
                         "trace": key,
+                        "every": kernel.manifest.get("trace", {}).get("every"),
                         "ms": times[key][0],
                         "main_ms": times[key][1],
                         "ratio": whole,
@@ -185,7 +195,7 @@ def main() -> int:
                     flush=True,
                 )
                 if key in LEVELS and arguments.out:
-                    path = arguments.out / f"trace-{name}-{key}.json"
+                    path = arguments.out / f"trace-{name}-{key.replace(' ', '-')}.json"
                     trace.write(
                         path,
                         trace.events(
@@ -201,9 +211,13 @@ def main() -> int:
                     print("\n".join(trace.differences(lanes, order, predicted)), flush=True)
                     if arguments.out:
                         for ending in (".svg", ".json"):
-                            heat.save(arguments.out / f"heat-{name}-{key}{ending}", found_map)
-                if key == "all":
+                            heat.save(
+                                arguments.out / f"heat-{name}-{key.replace(' ', '-')}{ending}",
+                                found_map,
+                            )
+                if key in ("all", "all of all"):
                     print(trace.table(lanes), flush=True)
+                if key == "all of all":
                     prices.append(trace_prices.find(lanes, order, times["plain"][1]))
                     print(prices[-1], flush=True)
     print(f"\n{'':<12}" + "".join(f"{key:>14}" for key in ("plain again", *LEVELS)))

@@ -1,8 +1,8 @@
 # RUN: rm -rf %t && mkdir %t && %python %s --root %dash_src --tmp %t
 # REQUIRES: python, host-supports-nvptx
 """Traced kernels have the gradients of plain ones, bit for bit, and their records are the order:
-each item, visit and turn once, turns one behind the other. Orders that are not what ran, and
-regions that are cut, are found."""
+each item, visit and turn once, turns one behind the other; where one item in N is traced, those of
+the items i with i % N = 0. Orders that are not what ran, and regions that are cut, are found."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -55,7 +56,7 @@ def coarse(
     )["schedules"][0]
     kernels = [
         compiled(program, f"{level}-plain", kind),
-        compiled(program, level, f"{kind} trace={level} trace-records=100"),
+        compiled(program, level, f"{kind} trace={level} trace-every=1 trace-records=100"),
     ]
     found = []
     for kernel in kernels:
@@ -96,7 +97,7 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
     name = f"{mask}{head_dim}"
     kernels = [
         compiled(program, name, kind),
-        compiled(program, f"{name}-traced", f"{kind} trace=all trace-records=600"),
+        compiled(program, f"{name}-traced", f"{kind} trace=all trace-every=1 trace-records=600"),
     ]
     for seed in (0, 1):
         found = []
@@ -124,6 +125,74 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
     return kernels[1], order
 
 
+def sampled() -> None:
+    """One item in N: the bits of a plain kernel, and of the items i with i % N = 0 the records that
+    a kernel has which traces them all."""
+    kind, problem = "kind=symmetric-shift workers=2", "q:130,kv:600,batch:1,heads:2,kv-heads:2"
+    program = arguments.tmp / "sampled.mlir"
+    text = (arguments.root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
+    program.write_text(text.replace("x128xbf16", "x64xbf16"), encoding="utf-8")
+    order = json.loads(
+        dash_opt(
+            str(program),
+            "--dash-tile",
+            f"--dash-apply-schedule={kind} sizes={problem}",
+            "--dash-report-schedule=format=json",
+        )
+    )["schedules"][0]
+    plain = compiled(program, "sampled-plain", kind)
+    inputs = Inputs(plain.manifest, Problem.parse(problem), seed=1)
+    bits = plain.run(inputs.tensors, inputs.sizes, inputs.scale, seed=0)
+    items = {worker: len(mine) for worker, mine in trace.Tasks(order).items.items()}
+    assert min(items.values()) > 3, items
+    for level, everies in (("all", (1, 2, 3, 0)), ("turns", (1, 2)), ("items", (1, 3))):
+        whole = list[dict[int, list[tuple]]]()
+        for every in everies:
+            kernel = compiled(
+                program, "sampled", f"{kind} trace={level} trace-every={every} trace-records=2000"
+            )
+            found = kernel.run(inputs.tensors, inputs.sizes, inputs.scale, seed=0)
+            assert all((values == bits[tensor]).all() for tensor, values in found.items()), (
+                f"{level}, one item in {every}: other bits"
+            )
+            lanes = trace.decode(kernel.trace, kernel.manifest)
+            said = kernel.manifest["trace"]["every"]
+            assert said == (every or 32) and not any(lane.lost for lane in lanes), said
+            trace.check(lanes, order)
+            by_item = [of_items(lane) for lane in lanes]
+            if every == 1:
+                whole = by_item
+            for lane, mine, all_mine in zip(lanes, by_item, whole):
+                assert [*mine] == [*range(0, items[lane.worker], said)], (level, every, [*mine])
+                assert all(mine[item] == all_mine[item] for item in mine), (level, every, lane.name)
+            if every == 1:
+                continue
+            assert "of the items that are traced: 0, " in trace.table(lanes)
+            assert all(0 < lane.traced < lane.end - lane.begin for lane in lanes)
+            refuses(
+                f", one in {said}, found",
+                lambda lanes=lanes: trace.check(
+                    [replace(lane, spans=lane.spans[1:]) for lane in lanes], order
+                ),
+            )
+
+
+def of_items(lane: trace.Lane) -> dict[int, list[tuple]]:
+    """By item what its records say, but for their times and its end. What a role does behind its
+    last item is of none."""
+    found: dict[int, list[tuple]] = {}
+    mine: list[tuple] = []
+    for span in lane.spans:
+        if span.event == "item":
+            mine = found[span.number] = []
+        elif span.event != "item_end":
+            mine.append((span.event, span.of, span.number, span.turn))
+    if lane.every == 1 and mine and lane.role == "compute" and mine[-1][0] == "copies":
+        mine.pop()
+    return found
+
+
+sampled()
 coarse("items", {"item"})
 coarse("turns", {"item", "turn", "given"})
 kernel, order = compare(128, "causal", "kind=symmetric-shift workers=2")
@@ -284,7 +353,7 @@ assert done.returncode == 2 and "dash_attn.trace: error: the region 'trace' has"
 small = compiled(
     arguments.tmp / "causal128.mlir",
     "small",
-    "kind=symmetric-shift workers=2 trace=all trace-records=20",
+    "kind=symmetric-shift workers=2 trace=all trace-every=1 trace-records=20",
 )
 inputs = Inputs(small.manifest, Problem.parse(PROBLEM), seed=1)
 small.run(inputs.tensors, inputs.sizes, inputs.scale, 0)

@@ -508,6 +508,17 @@ func.func @traces_nowhere() {
 
 // -----
 
+func.func @traces_one_in_none() {
+  // expected-error @below {{'dash.workers' op 'trace_every' must be from 1 to 1048576, got 0}}
+  dash.workers trace(100) trace_every(0) {
+    dash.role "compute" consumer warps(4) {
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @keeps_two_records() {
   // expected-error @below {{'dash.workers' op 'trace' must be from 3 to 16777216, got 2}}
   dash.workers trace(2) {

@@ -181,8 +181,13 @@
 
 // -----
 
+// expected-error @below {{a trace has one item in 1 to 1048576, got one in 0}}
+#trace = #dash.trace<level = all, every = 0, records = 16384, lanes = ["load"]>
+
+// -----
+
 // expected-error @below {{a lane of a trace has from 3 to 16777216 records, got 2}}
-#trace = #dash.trace<level = all, records = 2, lanes = ["load"]>
+#trace = #dash.trace<level = all, every = 1, records = 2, lanes = ["load"]>
 
 // -----
 

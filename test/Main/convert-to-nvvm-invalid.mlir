@@ -131,3 +131,24 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
     llvm.return
   }
 }
+
+// -----
+
+// Records of some items only stand in a branch.
+gpu.module @kernels {
+  llvm.func @some_items_have_records() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    dash.workers registers(168) shared_bytes(1024) trace(100) trace_every(4) {
+      dash.role "load" producer warps(1) registers(24) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %items = dash.num_items
+        scf.for %item = %c0 to %items step %c1 {
+          // expected-error @below {{is of every item, and its workers have 'trace_every' 4; run --dash-sample-trace first}}
+          %at = dash.trace item numbers(%item)
+        }
+      }
+    }
+    llvm.return
+  }
+}

@@ -1,11 +1,13 @@
 // What roles wait for and do, between a clock and a record; what stands behind a record begins where it ended.
-// RUN: dash-opt %s --dash-insert-trace=records=100 | FileCheck %s
-// RUN: dash-opt %s --dash-insert-trace=records=100 --dash-split-warpgroups --dash-verify-waits -o /dev/null
-// RUN: dash-opt %s --dash-insert-trace=level=turns | FileCheck %s --check-prefix=TURNS --implicit-check-not="trace slot" \
+// RUN: dash-opt %s --dash-insert-trace='records=100 every=1' | FileCheck %s
+// RUN: dash-opt %s --dash-insert-trace='records=100 every=1' --dash-split-warpgroups --dash-verify-waits -o /dev/null
+// RUN: dash-opt %s --dash-insert-trace='level=turns every=1' | FileCheck %s --check-prefix=TURNS --implicit-check-not="trace slot" \
 // RUN:   --implicit-check-not=issue --implicit-check-not="trace products" --implicit-check-not=elementwise
 // RUN: dash-opt %s --dash-insert-trace=level=items | FileCheck %s --check-prefix=ITEMS --implicit-check-not=since
 // RUN: dash-opt %s --dash-insert-trace=level=none | FileCheck %s --check-prefix=NONE --implicit-check-not=dash.trace --implicit-check-not="trace("
 // RUN: not dash-opt %s --dash-insert-trace=level=some 2>&1 | FileCheck %s --check-prefix=WORDS
+// RUN: dash-opt %s --dash-insert-trace | FileCheck %s --check-prefixes=SOME,ALL32
+// RUN: dash-opt %s --dash-insert-trace=level=turns | FileCheck %s --check-prefixes=SOME,TURNS4
 // WORDS: expected one of none, items, turns, all, found 'some'
 
 // A lane with nothing but items is told how many there are, and counts nothing.
@@ -31,6 +33,20 @@
 // ITEMS-NOT:  dash.trace given
 // ITEMS:      dash.trace end
 // NONE:       dash.workers {
+
+// Where not all items are to have records, an item also has one at its end, and what is of no item has none.
+// ALL32:      dash.workers trace(16384) trace_every(32) {
+// TURNS4:     dash.workers trace(16384) trace_every(4) {
+// SOME:       scf.for %[[ITEM:.*]] =
+// SOME-NEXT:    dash.trace item numbers(%[[ITEM]])
+// SOME:         dash.trace item_end numbers(%[[ITEM]])
+// SOME-NEXT:  }
+// ALL32-NEXT: dash.trace end{{$}}
+// TURNS4-NEXT: dash.trace end numbers(
+// SOME:       dash.role "reduce"
+// SOME-NEXT:  dash.trace begin
+// SOME-NOT:   dash.trace turn
+// SOME:       dash.trace end{{$}}
 
 !Q = !dash.channel<tensor<64x128xbf16>>
 !DQ = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>

@@ -128,6 +128,80 @@ def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.
     return lanes
 
 
+def thinned(lane: Lane, every: int) -> Lane:
+    """What of a lane's records a kernel leaves that traces one item in `every`. In a kernel all
+    waits of an item stand behind its beginning, and that for K is the first."""
+    items: list[list[Span]] = []
+    waited: Span | None = None
+    for span in lane.spans:
+        if span.event == "item":
+            ahead = items[-1].pop() if items and items[-1][-1].event == "slot_empty" else None
+            begin = ahead.begin if ahead else span.begin
+            items.append([replace(span, begin=begin, end=begin)])
+            waited = ahead
+        elif waited:
+            end = waited.begin + span.end - span.begin
+            items[-1] += [
+                replace(span, begin=waited.begin, end=end),
+                replace(waited, begin=end, end=span.end),
+            ]
+            waited = None
+        else:
+            items[-1].append(span)
+    kept = [
+        [*item, replace(item[0], event="item_end", begin=item[-1].end, end=item[-1].end)]
+        for item in items
+        if item[0].number % every == 0
+    ]
+    return replace(lane, spans=[span for item in kept for span in item], every=every)
+
+
+def one_item_in_two(order: dict[str, Any], predicted: dict[str, Any]) -> None:
+    """Nothing differs in the items that are traced, and gaps are no long steps."""
+    whole = made_up(order, predicted)
+    lanes = [thinned(lane, 2) for lane in whole]
+    assert all(0 < lane.traced < lane.end - lane.begin for lane in lanes)
+    spans.check(lanes, order)
+    missing = [
+        replace(lane, spans=[span for span in lane.spans if span.event != "turn" or span.number])
+        for lane in lanes
+    ]
+    assert "use 0 is missing or too many" in refused(
+        lambda: spans.check(missing, order), ValueError
+    )
+    said = differences(lanes, order, predicted)
+    assert said[0].endswith("the largest differences in the traced items, one in 2:"), said
+    assert len(said) == 6 and all(" (0.0 " in line for line in said[1:]), said
+    for sums in spans.shares(lanes).values():
+        assert abs(sum(sums.values()) - 1) < 1e-6 and min(sums.values()) > -1e-6, sums
+    assert spans.table(lanes).endswith(
+        "of the items that are traced: 0, 2, 4 and so on of each worker's list"
+    )
+    # A step is known if it and the one in front are of a traced item, and then is as it was.
+    every_step, some = (
+        heat.of_trace(whole, order, "made up"),
+        heat.of_trace(lanes, order, "made up"),
+    )
+    assert some.title == "made up, one item in 2" and not some.stragglers
+    tasks = Tasks(order)
+    for worker, (cells, all_cells) in enumerate(zip(some.cells, every_step.cells)):
+        traced = {use for use, task in tasks.visits(worker, 2) if task}
+        uses = [use for use, task in tasks.visits(worker) if task]
+        known = [use in traced and use - 1 in {-1, *traced} for use in uses]
+        assert list(cells) == [one if is_ else None for one, is_ in zip(all_cells, known)], worker
+    assert "<svg" in some.as_svg() and "null" in json.dumps(some.as_json())
+    # Prices are those of the items that are traced, and no kernel's time says what they were in it.
+    of_some, of_all = trace_prices.find(lanes, order), trace_prices.find(whole, order)
+    for name in ("compute", "reduce", "boundary"):
+        assert abs(of_some.price[name] - of_all.price[name]) < 0.01, (name, of_some, of_all)
+        assert of_some.of[name] < of_all.of[name], name
+    assert "--plain: expected a trace of all items, found one of one item in 2" in refused(
+        lambda: trace_prices.find(lanes, order, 1.0), ArgumentError
+    )
+    cut = replace(lanes[0], spans=lanes[0].spans[:3], lost=9)  # its item's end had no room
+    assert cut.traced == cut.spans[2].end - cut.spans[0].begin, cut
+
+
 def delayed(lane: Lane, use: int, by: float) -> Lane:
     """Waits so many nanoseconds longer for the turn of a use, and is so much later from there
     on."""
@@ -603,6 +677,7 @@ for mask, kind in (("causal", "symmetric-shift"), ("full", "descending")):
     beside(order, predicted)
     found.append(prices(order, predicted, "full" if mask == "full" else "masked"))
     heat_maps(order, predicted)
+    one_item_in_two(order, predicted)
     tracks_over_time(order, predicted)
 small_pictures()
 assert "expected one trace of a causal mask for head dim 128, found 0" in refused(

@@ -283,6 +283,19 @@ def in_microseconds(calls: dict[str, dict]) -> str:
 # ---- Traces --------------------------------------------------------------------------------------
 
 
+def of_items(rows: dict[str, dict]) -> str:
+    """Which items each traced kernel has records of; records from before say nothing, and are of
+    all items."""
+    every = {level: row["every"] for level, row in rows.items() if row.get("every")}
+    if not every:
+        return " All items are traced."
+    said = ", ".join(
+        f"`{level}` all items" if number == 1 else f"`{level}` one item in {number}"
+        for level, number in every.items()
+    )
+    return f" Traced are: {said}."
+
+
 def trace_levels(record: dict, name: str) -> str:
     """What each level of a trace costs, over a plain kernel in the same process."""
     programs: dict[str, dict[str, dict]] = {}
@@ -296,6 +309,7 @@ def trace_levels(record: dict, name: str) -> str:
             f" {record['rounds']} rounds ([record]({link(name)})). The table has the time of the"
             " main entry over that of a plain kernel. `plain again` is a second plain kernel, so"
             " it says how far a ratio is from 1 by itself."
+            f"{of_items(next(iter(programs.values())))}"
         ),
         "",
         "| mask, head dim | plain, ms | "

@@ -264,11 +264,13 @@ def TraceTensorCore : I32EnumAttrCase<"TensorCore", 9, "tensor_core">;
 def TraceIssue : I32EnumAttrCase<"Issue", 10, "issue">;
 /// Computed element by element.
 def TraceElementwise : I32EnumAttrCase<"Elementwise", 11, "elementwise">;
+/// Ended an item, of a trace that does not have all of them.
+def TraceItemEnd : I32EnumAttrCase<"ItemEnd", 12, "item_end">;
 
 def TraceEvent : I32EnumAttr<"TraceEvent", "the event of a trace record",
     [TraceBegin, TraceEnd, TraceItem, TraceSlotFull, TraceSlotEmpty,
      TraceTurn, TraceGiven, TraceCopies, TraceProducts, TraceTensorCore,
-     TraceIssue, TraceElementwise]> {
+     TraceIssue, TraceElementwise, TraceItemEnd]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
@@ -276,10 +278,10 @@ def TraceEvent : I32EnumAttr<"TraceEvent", "the event of a trace record",
 def TraceEventAttr : EnumAttr<DashDialect, TraceEvent, "trace_event"> {
   let summary = "The event of a trace record";
   let description = [{
-    `begin`, `end`: of a lane. `item`: an item begins. `slot_full`, `slot_empty`, `turn`, `copies`,
-    `products`, `tensor_core`: the end of a wait for it. `given`: the end of a wait for an add,
-    whose turn was passed on. `issue`: products were issued. `elementwise`: threads computed with
-    sums.
+    `begin`, `end`: of a lane. `item`, `item_end`: an item begins, and ends. `slot_full`,
+    `slot_empty`, `turn`, `copies`, `products`, `tensor_core`: the end of a wait for it. `given`:
+    the end of a wait for an add, whose turn was passed on. `issue`: products were issued.
+    `elementwise`: threads computed with sums.
 
     **Example**: `#dash<trace_event turn>`; on an op its bare word.
 

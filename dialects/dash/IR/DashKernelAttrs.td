@@ -207,31 +207,34 @@ def TraceLevel : Dash_Words<"TraceLevel", "what a trace has records of", [
 def TraceAttr : Dash_Attr<"Trace", "trace"> {
   let summary = "The records of kernels in the workspace region `trace`";
   let description = [{
-    `level` states the kinds of records. A worker has `records` records of 16 bytes for each
-    lane, lane after lane, worker after worker. `lanes` are the writers of records. `names` are what
-    records refer to by number: channels and products.
+    `level` states the kinds of records. Items have records if their place in their worker's list
+    is a multiple of `every`. A worker has `records` records of 16 bytes for each lane, lane after
+    lane, worker after worker. `lanes` are the writers of records. `names` are what records refer to
+    by number: channels and products.
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `#dash.trace<level = all, records = 16384, lanes = ["load-q", "compute"],
-    names = ["q"]>`.
-    **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has from 1 to
-    255 lanes, got 0`, and up to 255 names.
+    **Example**: `#dash.trace<level = all, every = 32, records = 16384, lanes = ["load-q",
+    "compute"], names = ["q"]>`.
+    **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has one item in
+    1 to 1048576, got one in 0`; `a trace has from 1 to 255 lanes, got 0`, and up to 255 names.
   }];
   let parameters = (ins EnumParameter<TraceLevel>:$level,
+                        AttrParameter<"int64_t", "one item in so many has records">:$every,
                         AttrParameter<"int64_t", "records that a lane has room for">:$records,
                         ArrayRefParameter<"::mlir::StringAttr", "the writers of records">:$lanes,
                         OptionalArrayRefParameter<"::mlir::StringAttr",
                         "names that records refer to">:$names);
   let assemblyFormat =
-      "`<` `level` `=` $level `,` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` "
-      "(`,` `names` `=` `[` $names^ `]`)? `>`";
+      "`<` `level` `=` $level `,` `every` `=` $every `,` `records` `=` $records `,` "
+      "`lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// A lane's first records state when it began and ended, and how many records it left; a
     /// record's bytes.
     static constexpr int64_t headRecords = 2, recordBytes = 16;
     static constexpr int64_t maxRecords = int64_t(1) << 24;
+    static constexpr int64_t maxEvery = int64_t(1) << 20;
     /// The start record of a lane has the worker's number in these bits, and the multiprocessor's
     /// above.
     static constexpr int64_t workerBits = 20;

@@ -68,7 +68,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     `registers` is the number that a thread has before roles take theirs, `shared_bytes` the shared
     memory of a worker, from byte 0 to the end of its last slot; both are absent until buffers are
     planned. `trace` is the number of records that each lane of a trace has room for; if it is
-    absent, there is no trace.
+    absent, there is no trace. Items have records if their place in their worker's list is a
+    multiple of `trace_every`.
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.
@@ -124,7 +125,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
     - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647,
-      `'trace'` from 3 to 16777216
+      `'trace'` from 3 to 16777216, `'trace_every'` from 1 to 1048576
     - `items of role 'load' are loops, and those of role 'compute' are not`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`
@@ -134,11 +135,13 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
         "how consumers share the tensor core">:$structure,
     Arg<OptionalAttr<I64Attr>, "registers of a thread at launch">:$registers,
     Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes,
-    Arg<OptionalAttr<I64Attr>, "trace records that each lane has room for">:$trace);
+    Arg<OptionalAttr<I64Attr>, "trace records that each lane has room for">:$trace,
+    Arg<DefaultValuedAttr<I64Attr, "1">, "one item in so many is traced">:$trace_every);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
-    (`shared_bytes` `(` $shared_bytes^ `)`)? (`trace` `(` $trace^ `)`)? attr-dict-with-keyword $body
+    (`shared_bytes` `(` $shared_bytes^ `)`)? (`trace` `(` $trace^ `)`)?
+    (`trace_every` `(` $trace_every^ `)`)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     auto getChannels() { return getBody().getOps<ChannelOp>(); }

@@ -38,8 +38,9 @@ def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[Mem
     One thread stores: the only one of a role in a warp, or the first of a warpgroup. A lane's
     records follow each other until its part of the region is full; later ones are counted but not
     stored. `begin` and `end` are a lane's first and last, and also record the time that all
-    multiprocessors share. An `end` with a number ends a lane of one record an item, and the number
-    is that of the items. Such a lane keeps no count: the item gives the address of its record.
+    multiprocessors share. An `end` with a number ends a lane that has records of items
+    alone, and the number is that of the items. Such a lane keeps no count: the item gives the
+    address of its records, `item` and, if not all items are traced, `item_end`.
 
     **Preconditions**: the workers have a `trace`; `begin` precedes all other records of the role,
     and `end` follows them.

@@ -46,6 +46,26 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SampleTrace : Pass<"dash-sample-trace", "::mlir::ModuleOp"> {
+  let summary = "Leave records of some items of a worker's list only";
+  let description = [{
+    If `trace_every` of `dash.workers` is more than 1, the body of each role's loop over items is
+    there twice: as it is, for items whose place in the list is a multiple of it, and without
+    clocks and records, for the others. Sums do not live across items, so no product is in flight
+    at the branch.
+
+    Both bodies have the same ops besides clocks and records, on which no wait depends. So what
+    passes have proven before of the one body holds for each, and this pass stands behind them.
+
+    Needs: `dash-insert-trace`, before the proofs. Leaves: all else; all, if `trace_every` is 1.
+    Does not: place the records.
+
+    (* example filepath=test/Main/sample-trace.mlir *)
+  }];
+  let statistics = [Statistic<"numLoops", "num-loops", "Number of loops with two bodies">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerRoles : Pass<"dash-lower-roles", "::mlir::ModuleOp"> {
   let summary = "Lower roles to branches on the warp";
   let description = [{

@@ -249,8 +249,14 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
     These are the records of `level=all`. `turns` keeps the records `turn` and `given` of reducers,
     `items` none of the table, and `none` leaves no record at all.
 
+    Items whose place in their worker's list is a multiple of `every` are to have records, and
+    `dash-sample-trace` will have them so. If `every` is 0, the level chooses: 1 of `items`, 4 of
+    `turns`, 32 of `all`. If it is 1, all items have records, and so has what a role does behind
+    them.
+
     A run of products has a record `issue` after it. An item has one at its beginning, with its
-    position in the list. A role begins with `begin` and ends with `end`. If another record directly
+    position in the list, and if `every` is more than 1, another at its end.
+    A role begins with `begin` and ends with `end`. If another record directly
     precedes, with only arithmetic in between, its time is used.
 
     Products are named by their factors: `k*q^T`, or `r*q` if the left one is in registers; the
@@ -264,6 +270,8 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
   let options = [
     Option<"records", "records", "int64_t", /*default=*/"16384",
            "Records of 16 bytes that each lane has room for; later ones are only counted">,
+    Option<"every", "every", "int64_t", /*default=*/"0",
+           "Each worker's items 0, N, 2 N and so on are to have records; 0: N by the level">,
     Option<"level", "level", "::mlir::dash::TraceLevel",
            /*default=*/"::mlir::dash::TraceLevel::All", "Which records are kept",
            [{::mlir::dash::traceLevelWords()}]>,

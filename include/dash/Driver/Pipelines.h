@@ -95,6 +95,12 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
           "Leave records in a region of the workspace: none, of items, of turns too, or of "
           "all that roles wait for and do"),
       llvm::cl::init(TraceLevel::None), traceLevelWords()};
+  Option<int64_t> traceEvery{
+      *this, "trace-every",
+      llvm::cl::desc(
+          "Trace each worker's items 0, N, 2 N and so on (0: N by the level, 1 of items, "
+          "4 of turns, 32 of all)"),
+      llvm::cl::init(0)};
   Option<int64_t> traceRecords{*this, "trace-records",
                                llvm::cl::desc("Records that each lane of a trace has room for"),
                                llvm::cl::init(16384)};

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ArgumentError
-from .spans import Lane, Tasks, times
+from .spans import ITEM, Lane, Tasks, times
 
 WORDS = {
     "work": "multiplying and what goes with it",
@@ -52,9 +52,9 @@ def steps_of(order: Mapping[str, Any], predicted: Mapping[str, Any]) -> dict[tup
 def predicted_times(
     lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapping[tuple[int, ...], Step]
 ) -> dict[tuple[int, str], Times]:
-    """What each worker's role was to do, in microseconds: `compute` and `reduce`. A reducer
-    waits for its turn first, and then for what it adds, as in the kernel; its lanes take turns
-    at the uses that they were measured to have, and their times are added up."""
+    """What each worker's role was to do, in microseconds: `compute` and `reduce`, of the items that
+    are traced. A reducer waits for its turn first, and then for what it adds, as in the kernel; its
+    lanes take turns at the uses that they were measured to have, and their times are added up."""
     tasks, cost, found = Tasks(order), order["cost"], dict[tuple[int, str], Times]()
     worker_of = {
         (item["sequence"], head, q, item["kv"], item["part"]): item["worker"]
@@ -64,11 +64,11 @@ def predicted_times(
     before = {task: _before(order_of, turn) for order_of, task, turn in _turns(order)}
     for worker in sorted({lane.worker for lane in lanes}):
         own = {use: task for use, task in tasks.visits(worker) if task}
-        mine = [steps[task] for task in own.values()]
+        every = next(lane.every for lane in lanes if lane.worker == worker)
+        mine = [task for _, task in tasks.visits(worker, every) if task]
         if not mine:
             continue
-        items = sum(1 for item in tasks.items[worker] if item["visit"])
-        whole = max(one.computed for one in mine)
+        items, whole = _of_items(tasks.items[worker], every, steps)
         work, boundary = len(mine) * cost["c"], items * cost["boundary"]
         found[worker, "compute"] = {
             "work": work,
@@ -78,12 +78,10 @@ def predicted_times(
         for lane in lanes:
             if lane.worker != worker or lane.role != "reduce":
                 continue
-            sums, last = (
-                found.setdefault(
-                    (worker, "reduce"), dict.fromkeys(("turns", "slots", "adds", "other"), 0.0)
-                ),
-                0.0,
+            sums = found.setdefault(
+                (worker, "reduce"), dict.fromkeys(("turns", "slots", "adds", "other"), 0.0)
             )
+            adders = sum(one.worker == worker and one.role == "reduce" for one in lanes)
             for use in sorted(
                 span.number for span in lane.spans if span.event == "given" and span.number in own
             ):
@@ -91,6 +89,10 @@ def predicted_times(
                     steps[own[use]],
                     (before[own[use]] if order.get("apart") != "all" else None),
                 )
+                mine_before = next(
+                    (own[one] for one in range(use - adders, -1, -adders) if one in own), None
+                )
+                last = steps[mine_before].added if mine_before else 0.0
                 turn = (
                     steps[ahead].added + cost["latency"] * (worker_of[ahead] != worker)
                     if ahead
@@ -105,8 +107,24 @@ def predicted_times(
                     ("adds", step.added - step.adding),
                 ):
                     sums[column] += max(0.0, time)
-                last = step.added
     return found
+
+
+def _of_items(
+    items: Sequence[Mapping[str, Any]], every: int, steps: Mapping[tuple[int, ...], Step]
+) -> tuple[int, float]:
+    """How many of a worker's items are traced and have a step, and how long they were to take: each
+    from the end of the one before."""
+    count, whole, last = 0, 0.0, 0.0
+    for place, item in enumerate(items):
+        ends = [
+            steps[item["sequence"], head, q, item["kv"], item["part"]].computed
+            for head, q in item["visit"]
+        ]
+        if ends and place % every == 0:
+            count, whole = count + 1, whole + max(ends) - last
+        last = max([last, *ends])
+    return count, whole
 
 
 def _turns(
@@ -165,7 +183,8 @@ def differences(
     one beside the others. Raises ArgumentError."""
     steps = steps_of(order, predicted)
     found, expected = measured_times(lanes), predicted_times(lanes, order, steps)
-    traced = {lane.role for lane in lanes if any(span.event != "item" for span in lane.spans)}
+    traced = {lane.role for lane in lanes if any(span.event not in ITEM for span in lane.spans)}
+    every = lanes[0].every
     # No wait for a slot has a record: it is among what has none.
     if not any(span.event == "slot_full" for lane in lanes for span in lane.spans):
         for one in (*found.values(), *expected.values()):
@@ -211,7 +230,7 @@ def differences(
     return [
         (
             f"the order took {took:.1f} µs, predicted {makespan:.1f}: {took / makespan:.2f} of it;"
-            " the largest differences:"
+            f" the largest differences{f' in the traced items, one in {every}' if every > 1 else ''}:"
         ),
         *(
             f"{number}. {text}{'' if waits is None else _longest(lanes, order, waits)}"

@@ -14,7 +14,7 @@ from ..errors import ArgumentError
 from ..support.files import read_bytes, read_text
 from .fit import DIGITS
 from .predict import COSTS
-from .spans import Lane, Span, Tasks, check, decode
+from .spans import ITEM, Lane, Span, Tasks, check, decode
 
 OF_STEP = ("q", "q_do")  # the channel that a step waits for first: Q alone, or with dO in one slot
 SHORT = {"compute": "c", "reduce": "r", "latency": "latency", "boundary": "boundary"}  # in an order
@@ -47,6 +47,12 @@ def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None
     latency: from there to the end of a wait for it on another worker; boundary: what an item
     takes beyond its steps. Each a median. Raises ArgumentError where the trace has nothing to
     tell one of them from."""
+    if plain_ms is not None and lanes and lanes[0].every > 1:
+        raise ArgumentError(
+            "--plain: expected a trace of all items, found one of one item in"
+            f" {lanes[0].every}: those are slower than the others, and the time of the kernel does"
+            " not say by how much; build with trace-every=1"
+        )
     tasks, steps, rest = Tasks(order), list[float](), list[tuple[float, int]]()
     for lane in lanes:
         if lane.role == "compute":
@@ -106,11 +112,13 @@ def _of_consumer(lane: Lane, visits: Sequence[int]) -> tuple[list[float], list[t
     steps, items = list[float](), list[tuple[float, int]]()
     number, begin, waited, since = -1, 0.0, 0.0, 0.0
     last: float | None = None
-    for span in [*lane.spans, Span("item", "", lane.end, lane.end, 0, 0)]:
-        if span.event == "item":
+    behind = [Span("item_end", "", lane.end, lane.end, 0, 0)] if lane.every == 1 else []
+    for span in [*lane.spans, *behind]:
+        if span.event in ITEM:
             if 0 <= number < len(visits) and visits[number]:
                 items.append((span.begin - begin - waited, visits[number]))
-            number, begin, waited, since, last = number + 1, span.begin, 0.0, 0.0, None
+            number = span.number if span.event == "item" else -1
+            begin, waited, since, last = span.begin, 0.0, 0.0, None
         elif span.event == "slot_empty":
             waited, since = waited + span.end - span.begin, since + span.end - span.begin
         elif span.event == "slot_full" and span.of in OF_STEP:

@@ -14,7 +14,8 @@ from typing import Any
 from ..support.files import write_text
 
 # Which events a trace of a level has, in its records.
-EVENTS = {"items": ("item",), "turns": ("item", "turn", "given")}
+ITEM = ("item", "item_end")
+EVENTS = {"items": ITEM, "turns": (*ITEM, "turn", "given")}
 RECORD, HEADS, WORKER_BITS, CLOCK = struct.Struct("<4I"), 2, 20, 1 << 32
 # What a span counts as in the table; the others are work that has no record.
 COLUMNS = {
@@ -56,7 +57,8 @@ class Span:
 
 @dataclass
 class Lane:
-    """One thread of a role. lost: records that it had no room for, the last ones."""
+    """One thread of a role. lost: records that it had no room for, the last ones. every: items
+    that have records are 0, every, 2 every and so on of the worker's list."""
 
     worker: int
     name: str
@@ -65,10 +67,25 @@ class Lane:
     end: float
     lost: int
     spans: list[Span] = field(default_factory=list)
+    every: int = 1
 
     @property
     def role(self) -> str:
         return self.name.partition(" ")[0]
+
+    @property
+    def traced(self) -> float:
+        """Nanoseconds that records are of: all, or where not all items have records, those of the
+        ones that do. One whose end had no room counts up to its last record."""
+        if self.every == 1:
+            return self.end - self.begin
+        time, since = 0.0, None
+        for span in self.spans:
+            if span.event == "item":
+                since = span.begin
+            elif span.event == "item_end" and since is not None:
+                time, since = time + span.end - since, None
+        return time + (0.0 if since is None else self.spans[-1].end - since)
 
 
 @dataclass(frozen=True)
@@ -212,6 +229,7 @@ def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[
                         Span(event, of, at(begin), at(end), number, turn)
                         for event, of, begin, end, number, turn in spans
                     ],
+                    trace.get("every", 1),
                 )
             )
     return found
@@ -234,17 +252,18 @@ class Tasks:
         }
         self.pieces = 2 * order["tiles"]["kv"] // order["tiles"]["q"] if order["parts"] > 1 else 0
 
-    def visits(self, worker: int) -> Iterator[tuple[int, tuple[int, ...] | None]]:
+    def visits(self, worker: int, every: int = 1) -> Iterator[tuple[int, tuple[int, ...] | None]]:
         """Uses of the slots that a worker adds: (use, (sequence, head, q, kv, part)), none of a
-        piece of dK and dV."""
+        piece of dK and dV. every: those of items 0, every, 2 every and so on."""
         use = 0
-        for item in self.items.get(worker, []):
-            for head, q in item["visit"]:
-                yield use, (item["sequence"], head, q, item["kv"], item["part"])
-                use += 1
-            for _ in range(self.pieces):
-                yield use, None
-                use += 1
+        for place, item in enumerate(self.items.get(worker, [])):
+            tasks: list[tuple[int, ...] | None] = [
+                (item["sequence"], head, q, item["kv"], item["part"]) for head, q in item["visit"]
+            ]
+            tasks += [None] * self.pieces
+            if place % every == 0:
+                yield from enumerate(tasks, use)
+            use += len(tasks)
 
 
 def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
@@ -257,12 +276,12 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
         by_worker.setdefault(lane.worker, []).append(lane)
         items, expected = (
             [span.number for span in lane.spans if span.event == "item"],
-            len(tasks.items.get(lane.worker, [])),
+            range(0, len(tasks.items.get(lane.worker, [])), lane.every),
         )
-        if items != list(range(len(items))) or not lane.lost and len(items) != expected:
+        if items != [*expected[: len(items)]] or not lane.lost and len(items) != len(expected):
             raise ValueError(
-                f"worker {lane.worker}, lane '{lane.name}': expected items 0 to {expected - 1},"
-                f" found {items[:20]}"
+                f"worker {lane.worker}, lane '{lane.name}': expected items 0 to {expected.stop - 1}"
+                f"{f', one in {lane.every}' if lane.every > 1 else ''}, found {items[:20]}"
             )
     if missing := sorted(set(tasks.items) - set(by_worker)):
         raise ValueError(
@@ -270,7 +289,8 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
             " of it"
         )
     for worker, mine in sorted(by_worker.items()):
-        visits, lost = dict(tasks.visits(worker)), any(lane.lost for lane in mine)
+        visits = dict(tasks.visits(worker, mine[0].every))
+        lost = any(lane.lost for lane in mine)
         turns = [span for lane in mine for span in lane.spans if span.event == "turn"]
         uses = sorted(span.number for span in turns)
         if turns and (len(set(uses)) != len(uses) or not lost and uses != sorted(visits)):
@@ -373,6 +393,7 @@ def _name(span: Span, visits: Mapping[int, tuple[int, ...] | None]) -> str:
         "copies": "wait for copies",
         "tensor_core": "wait for the tensor core",
         "item": f"item {span.number}",
+        "item_end": f"end of item {span.number}",
     }.get(span.event, span.event)
 
 
@@ -462,7 +483,8 @@ def shares(
     lanes: Sequence[Lane], key: Callable[[Lane], str] = by_role
 ) -> dict[str, dict[str, float]]:
     """By role, or another key, what part of its lanes' time went where: columns as in ORDER.
-    boundary: of a role that multiplies, from where an item begins until its first slot is there."""
+    Where not all items are traced, what part of the time of those that are. boundary: of a role
+    that multiplies, from where an item begins until its first slot is there."""
     found = times(lanes, key)
     for sums in found.values():
         whole = sum(sums.values()) or 1.0
@@ -480,14 +502,14 @@ def times(
         before = sum(sums.values())
         item, multiplies = None, any(span.event == "products" for span in lane.spans)
         for span in lane.spans:
-            if span.event == "item":
-                item = span.begin if multiplies else None
+            if span.event in ITEM:
+                item = span.begin if multiplies and span.event == "item" else None
                 continue
             column, begin = COLUMNS[span.event], span.begin
             if item is not None:
                 column, begin, item = "boundary", item, None
             sums[column] += span.end - begin
-        sums["other"] += lane.end - lane.begin - (sum(sums.values()) - before)
+        sums["other"] += lane.traced - (sum(sums.values()) - before)
     return found
 
 
@@ -500,6 +522,11 @@ def table(lanes: Sequence[Lane], key: Callable[[Lane], str] = by_role) -> str:
         f"{name:<{max(wide, 10)}}" + "".join(f"{100 * sums[column]:>13.1f}%" for column in ORDER)
         for name, sums in found.items()
     ]
+    if lanes and lanes[0].every > 1:
+        lines.append(
+            f"of the items that are traced: 0, {lanes[0].every}, {2 * lanes[0].every} and so on of"
+            " each worker's list"
+        )
     if lost := sum(lane.lost for lane in lanes):
         lines.append(
             f"{lost} records had no room, the last ones of their lanes: build with a larger"

@@ -33,7 +33,7 @@ static constexpr llvm::StringLiteral pipelines[] = {
     "dash-split-warpgroups,dash-verify-protocol",
     "dash-outline-workers",
     "dash-emit-promela",
-    "dash-convert-to-nvvm",
+    "dash-sample-trace,dash-convert-to-nvvm",
     "dash-lower-roles",
     "dash-finish-program",
     "dash-lower-order",
