@@ -8,6 +8,7 @@
 
 #include "Assembly.h"
 #include "Checks.h"
+#include "dash/IR/Consumers.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
@@ -254,7 +255,8 @@ int64_t ChannelOp::getNumItemUses() {
     auto wait = dyn_cast<WaitOp>(user);
     bool isOfStep = wait && (wait->getParentOfType<WalkOp>() || wait.getUse());
     isOfSteps |= isOfStep;
-    count += wait && !isOfStep;
+    // All roles that wait do so as often.
+    count += wait && !isOfStep && getGetter()->isProperAncestor(wait);
   }
   return isOfSteps ? count : 0;
 }
@@ -268,7 +270,7 @@ bool ChannelOp::isLoaded() {
 
 bool ChannelOp::isExchange() {
   RoleOp putter = getPutter();
-  return putter && putter == getGetter();
+  return putter && llvm::is_contained(getReaders(*this), putter);
 }
 
 bool ChannelOp::isWayOut() {

@@ -245,8 +245,9 @@ struct ConvertDelay : KernelPattern<DelayOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Between warpgroups: barrier 1 + i passes the tensor core to warpgroup i. Higher barriers are for
-// one warpgroup each.
+// Between warpgroups: each consumer has two named barriers for each of its n warpgroups, and they
+// begin with barrier 1. Barrier i of a consumer passes the tensor core to its warpgroup i. Barrier
+// n + i is for the threads of warpgroup i alone.
 //===----------------------------------------------------------------------===//
 
 /// An op of a consumer that becomes a barrier only.
@@ -260,7 +261,7 @@ template <typename OpT> struct BarrierPattern : KernelPattern<OpT> {
     if (!consumer)
       return rewriter.notifyMatchFailure(op, "only a consumer's warpgroups have barriers");
     PtxBuilder b(op.getLoc(), rewriter);
-    emit(b, op, consumer->warpgroup, consumer->warpgroups);
+    emit(b, op, *consumer);
     rewriter.eraseOp(op);
     return success();
   }
@@ -268,16 +269,17 @@ template <typename OpT> struct BarrierPattern : KernelPattern<OpT> {
 private:
   static constexpr int64_t threads = FragmentAttr::threadsOfWarpgroup;
 
-  static void emit(PtxBuilder &b, TakeTensorCoreOp, int64_t warpgroup, int64_t warpgroups) {
-    if (warpgroups > 1)
-      hopper::syncNamed(b, 1 + warpgroup, 2 * threads);
+  static void emit(PtxBuilder &b, TakeTensorCoreOp, const ConsumerValues &of) {
+    if (of.warpgroups > 1)
+      hopper::syncNamed(b, of.firstBarrier + of.warpgroup, 2 * threads);
   }
-  static void emit(PtxBuilder &b, GiveTensorCoreOp, int64_t warpgroup, int64_t warpgroups) {
-    if (warpgroups > 1)
-      hopper::arriveNamed(b, 1 + (warpgroup + 1) % warpgroups, 2 * threads);
+  static void emit(PtxBuilder &b, GiveTensorCoreOp, const ConsumerValues &of) {
+    int64_t next = (of.warpgroup + 1) % of.warpgroups;
+    if (of.warpgroups > 1)
+      hopper::arriveNamed(b, of.firstBarrier + next, 2 * threads);
   }
-  static void emit(PtxBuilder &b, SyncWarpgroupOp, int64_t warpgroup, int64_t warpgroups) {
-    hopper::syncNamed(b, 1 + warpgroups + warpgroup, threads);
+  static void emit(PtxBuilder &b, SyncWarpgroupOp, const ConsumerValues &of) {
+    hopper::syncNamed(b, of.firstBarrier + of.warpgroups + of.warpgroup, threads);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "NvvmPatterns.h"
 #include "dash/Entries/Regions.h"
+#include "dash/IR/Consumers.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Main/Passes.h"
@@ -77,6 +78,11 @@ private:
     for (RoleOp role : workers.getRoles())
       if (role.isConsumer() && !role.getWarpgroup())
         return role.emitError() << "is of several warpgroups; run --dash-split-warpgroups first";
+    if (int64_t multiplying = getNumMultiplying(workers);
+        barriersOfWarpgroup * multiplying > namedBarriers)
+      return workers.emitError() << "has " << multiplying << " warpgroups that multiply, with "
+                                 << barriersOfWarpgroup << " named barriers each, but a block has "
+                                 << namedBarriers << ": fewer consumers, or fewer rows of tiles";
     WalkResult result = workers.walk([&](Operation *op) {
       if (auto trace = dyn_cast<TraceOp>(op); trace && trace.getEvent() == TraceEvent::Item &&
                                               workers.getTraceEvery() > 1 &&

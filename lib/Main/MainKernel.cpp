@@ -3,6 +3,7 @@
 
 #include "MainKernel.h"
 #include "dash/Entries/TmaDescriptors.h"
+#include "dash/IR/Consumers.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/BufferPlan.h"
@@ -90,9 +91,9 @@ void MainKernel::enter(RoleOp role) {
   };
   if (!role.isConsumer())
     return fenceDescriptors();
-  auto values = std::make_unique<ConsumerValues>(
-      ConsumerValues{ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
-                     b.f32(llvm::numbers::log2e)});
+  auto values = std::make_unique<ConsumerValues>(ConsumerValues{
+      ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
+      1 + barriersOfWarpgroup * getFirstMultiplying(role), b.f32(llvm::numbers::log2e)});
   // One problem has one scale, and it is defined before the workers.
   role.walk([&](LogProbabilityOp op) {
     if (op.getScale())

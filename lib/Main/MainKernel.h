@@ -9,11 +9,16 @@
 
 namespace mlir::dash {
 
+/// Named barriers of a block, besides barrier 0, where all its threads meet, and those that each
+/// warpgroup that multiplies has.
+constexpr int64_t namedBarriers = 15, barriersOfWarpgroup = 2;
+
 /// Values that the threads of a consumer's warpgroup keep.
 struct ConsumerValues {
   ThreadPlace place;
   int64_t warpgroup, warpgroups;
-  Value exponentScale; ///< factor on scores, for exponentials with base 2
+  int64_t firstBarrier; ///< of the consumer's named barriers
+  Value exponentScale;  ///< factor on scores, for exponentials with base 2
 };
 
 /// Whether a descriptor copies the memory. One number for each row is in the workspace, ready to

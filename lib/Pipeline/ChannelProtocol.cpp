@@ -12,6 +12,7 @@
 #include "IssueOrder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -36,6 +37,13 @@ struct Side {
   RoleOp role;
   Count count;
 };
+
+/// As in: role 'dv' or role 'dk'.
+std::string namesOf(ArrayRef<Side> sides) {
+  auto names = llvm::map_range(
+      sides, [](Side side) { return llvm::formatv("role '{0}'", side.role.getName()).str(); });
+  return llvm::join(names, " or ");
+}
 
 std::string toString(const Count &count) {
   return llvm::formatv("{0} in an item and {1} in a step", count.perItem, count.perStep);
@@ -86,22 +94,27 @@ SmallVector<Side> sidesOf(ChannelOp channel, Way way) {
 
 } // namespace
 
-/// Checks that a role does `done` as often as `from` to a slot.
-static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, StringRef verb,
+/// Checks that each role of `begun`, and no other, does `done` as often to a slot.
+static LogicalResult verifyFollowed(ChannelOp channel, ArrayRef<Side> begun, StringRef verb,
                                     ArrayRef<Side> done, StringRef followed) {
-  Count count;
+  auto find = [](ArrayRef<Side> sides, RoleOp role) {
+    return llvm::find_if(sides, [&](const Side &side) { return side.role == role; });
+  };
   for (Side side : done)
-    if (side.role != role)
+    if (find(begun, side.role) == begun.end())
       return channel.emitError() << "role '" << side.role.getName() << "' " << followed
-                                 << " slots of channel '" << channel.getName() << "', but role '"
-                                 << role.getName() << "' " << verb << " them";
-    else
-      count = side.count;
-  if (count == from)
-    return success();
-  return channel.emitError() << "role '" << role.getName() << "' " << verb << " slots of channel '"
-                             << channel.getName() << "' " << toString(from) << ", but " << followed
-                             << " them " << toString(count);
+                                 << " slots of channel '" << channel.getName() << "', but "
+                                 << namesOf(begun) << " " << verb << " them";
+  for (Side side : begun) {
+    const Side *other = find(done, side.role);
+    Count count = other == done.end() ? Count() : other->count;
+    if (!(count == side.count))
+      return channel.emitError() << "role '" << side.role.getName() << "' " << verb
+                                 << " slots of channel '" << channel.getName() << "' "
+                                 << toString(side.count) << ", but " << followed << " them "
+                                 << toString(count);
+  }
+  return success();
 }
 
 /// Results leave through slots that follow those of an item's steps.
@@ -131,25 +144,28 @@ static LogicalResult verifyOneLeaves(ChannelOp channel) {
 static LogicalResult verifySides(ChannelOp channel) {
   if (channel.isWayOut() && !sidesOf(channel, isBorrow).empty())
     return verifyOneLeaves(channel);
-  SmallVector<Side> putters = sidesOf(channel, isPut), getters = sidesOf(channel, isGet);
-  if (putters.size() != 1 || getters.size() != 1)
+  SmallVector<Side> putters = sidesOf(channel, isPut), readers = sidesOf(channel, isGet);
+  if (putters.size() != 1 || readers.empty())
     return channel.emitError() << "channel '" << channel.getName()
-                               << "' must have one role that puts and one that waits, got "
-                               << putters.size() << " and " << getters.size();
-  Side put = putters.front(), get = getters.front();
-  if (!(put.count == get.count))
-    return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
-                               << channel.getName() << "' " << toString(put.count) << ", but role '"
-                               << get.role.getName() << "' waits for them " << toString(get.count);
+                               << "' must have one role that puts and at least one that waits, got "
+                               << putters.size() << " and " << readers.size();
+  Side put = putters.front();
+  for (Side read : readers)
+    if (!(put.count == read.count))
+      return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
+                                 << channel.getName() << "' " << toString(put.count)
+                                 << ", but role '" << read.role.getName() << "' waits for them "
+                                 << toString(read.count);
   for (Operation *user : channel.getResult().getUsers())
     if (isBorrow(syncsAt(user, channel.getResult())) && failed(verifyWayOut(user, channel, put)))
       return failure();
   SmallVector<Side> written = sidesOf(channel, isPutOfThreads);
+  if (written.empty()) // by the copy engine, which signals by itself
+    written.push_back({put.role, Count()});
   return failure(
-      failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,
-                            "puts", sidesOf(channel, isCommit), "commits")) ||
-      failed(verifyFollowed(channel, get.role, get.count, "waits for", sidesOf(channel, isRelease),
-                            "releases")));
+      failed(verifyFollowed(channel, written, "puts", sidesOf(channel, isCommit), "commits")) ||
+      failed(
+          verifyFollowed(channel, readers, "waits for", sidesOf(channel, isRelease), "releases")));
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,8 +210,11 @@ class Run {
 public:
   explicit Run(WorkersOp workers) : workers(workers) {
     int64_t deepest = 1;
-    for (ChannelOp channel : workers.getChannels())
+    for (ChannelOp channel : workers.getChannels()) {
       deepest = std::max<int64_t>(deepest, channel.getDepth());
+      for (BarrierSide side : {BarrierSide::Full, BarrierSide::Empty})
+        arrivals[{channel, int64_t(side)}] = countArrivals(channel, side);
+    }
     // Items without a step, shorter than the stages, and longer than everything in flight.
     int64_t longest = 2 * deepest + 3;
     SmallVector<int64_t> steps = {0, 1, 2, longest, 0, longest, 1, longest};
@@ -294,14 +313,21 @@ private:
     return barriers[{channel, 2 * (use % int64_t(channel.getDepth())) + int64_t(side)}];
   }
 
-  /// A phase completes when all warpgroups of a consumer, or the one thread of another role, have
-  /// arrived.
-  void arrive(const Thread &thread, const Event &event) {
+  /// A phase of full completes when all warpgroups of a consumer, or the one thread of another
+  /// role, have arrived; one of empty, when those of all roles that read have.
+  void arrive(const Event &event) {
     Barrier &barrier = this->barrier(event.channel(), event.sync.side, event.use);
-    if (++barrier.arrivals < (thread.role.isConsumer() ? thread.count : 1))
+    if (++barrier.arrivals < arrivals.lookup({event.channel(), int64_t(event.sync.side)}))
       return;
     barrier.arrivals = 0;
     ++barrier.complete;
+  }
+
+  static int64_t countArrivals(ChannelOp channel, BarrierSide side) {
+    int64_t count = 0;
+    for (Side one : sidesOf(channel, side == BarrierSide::Full ? isPut : isGet))
+      count += one.role.isConsumer() ? one.role.getNumWarpgroups() : 1;
+    return count;
   }
 
   /// What a thread must wait for before its next op, if anything.
@@ -348,7 +374,7 @@ private:
       return event.op->emitError() << (isCommit ? "commits" : "releases") << " a slot of channel '"
                                    << event.channel().getName() << "' that has not been "
                                    << (isCommit ? "put" : "waited for");
-    arrive(thread, event);
+    arrive(event);
     return success();
   }
 
@@ -378,7 +404,8 @@ private:
   WorkersOp workers;
   SmallVector<Thread> threads;
   using SlotSide = std::pair<Value, int64_t>;
-  llvm::DenseMap<SlotSide, Barrier> barriers;                                // looked up only
+  llvm::DenseMap<SlotSide, Barrier> barriers; // looked up only
+  llvm::DenseMap<SlotSide, int64_t> arrivals; // that complete a phase; looked up only
   llvm::DenseMap<std::pair<size_t, SlotSide>, int64_t> nextPhase;            // looked up only
   llvm::DenseMap<std::pair<size_t, SlotSide>, llvm::DenseSet<int64_t>> held; // looked up only
   llvm::DenseMap<size_t, int64_t> gives;                                     // looked up only

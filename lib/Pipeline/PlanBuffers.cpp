@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegisterEstimate.h"
-#include "dash/IR/DashOps.h"
+#include "dash/IR/Consumers.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/Passes.h"
@@ -161,9 +161,10 @@ private:
   /// A warp of the role that adds serves one slot.
   static void planWarps(WorkersOp workers) {
     for (ChannelOp channel : workers.getChannels())
-      if (RoleOp getter = channel.getGetter();
-          channel.isPerStep() && getter && !getter.isConsumer())
-        getter.setWarps(channel.getDepth());
+      if (channel.isPerStep())
+        for (RoleOp reader : getReaders(channel))
+          if (!reader.isConsumer())
+            reader.setWarps(channel.getDepth());
   }
 
   static void planRegisters(WorkersOp workers, const TargetDescription &target) {

@@ -63,7 +63,7 @@ public:
     };
     define("SLOTS", layout.slots);
     define("CELLS", layout.cells);
-    define("WARPGROUPS", layout.warpgroups);
+    define("WARPGROUPS", layout.multiplying);
     define("WARPS", warps);
     define("AHEAD", ahead);
     define("SUMS", sums);
@@ -117,7 +117,7 @@ private:
   void printEngine(raw_ostream &os) {
     os << "\nproctype engine() {\nend:\n  do\n";
     forEachSlot([&](const ModelLayout::Channel &channel, int64_t slot) {
-      int64_t count = channel.cellsOfSlot(layout.warpgroups);
+      int64_t count = channel.cellsOfSlot(layout.rowParts);
       os << formatv("  :: d_step {{ flying[{0}] > 0 -> land({0}, {1}, {2}) }\n",
                     channel.slot + slot, channel.cell + slot * count, count);
     });

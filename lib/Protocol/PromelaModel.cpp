@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"
+#include "dash/IR/Consumers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dash;
 
 ModelLayout::ModelLayout(WorkersOp workers) {
   for (RoleOp role : workers.getRoles())
-    warpgroups = std::max<int64_t>(warpgroups, role.getWarpgroups().value_or(1));
+    rowParts = std::lcm(rowParts, int64_t(role.getWarpgroups().value_or(1)));
+  multiplying = std::max(multiplying, getNumMultiplying(workers));
   for (ChannelOp op : workers.getChannels()) {
     int64_t indices = op.getType().getNumIndices();
     Channel channel{op,
@@ -19,7 +22,7 @@ ModelLayout::ModelLayout(WorkersOp workers) {
                     op.getType().getNumTiles() + (indices > 0)};
     channels.push_back(channel);
     slots += channel.depth;
-    cells += channel.depth * channel.cellsOfSlot(warpgroups);
+    cells += channel.depth * channel.cellsOfSlot(rowParts);
     words += channel.depth * indices;
   }
 }

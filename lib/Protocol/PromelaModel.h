@@ -22,15 +22,18 @@ public:
     int64_t slot = 0, cell = 0, word = 0; ///< first index of each
     int64_t depth = 1, elements = 1;
 
-    /// A slot's cells: for each element, one cell for each warpgroup.
-    int64_t cellsOfSlot(int64_t warpgroups) const { return elements * warpgroups; }
+    /// A slot's cells: for each element, one cell for each part by rows.
+    int64_t cellsOfSlot(int64_t rowParts) const { return elements * rowParts; }
   };
   /// The word that holds an index in the channel's first slot.
   int64_t wordOf(const SlotPlace &place, size_t index) const {
     return channels[place.channel].word + index;
   }
   SmallVector<Channel> channels;
-  int64_t warpgroups = 1, slots = 0, cells = 0, words = 0;
+  /// Parts of a tile by rows: the warpgroups of each consumer have as many each.
+  int64_t rowParts = 1;
+  int64_t multiplying = 1; ///< warpgroups of all consumers, to which the tensor core is given
+  int64_t slots = 0, cells = 0, words = 0;
 };
 
 /// The numbers that a model needs: those that decide a role's path, its uses and its tiles.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"
+#include "dash/IR/Consumers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -56,7 +57,7 @@ private:
 
   bool blocks(const Instruction &instruction) const {
     return instruction.is(SyncKind::WaitForSlot) || instruction.is(SumAction::Take) ||
-           (instruction.is(SyncKind::TakeTensorCore) && layout.warpgroups > 1);
+           (instruction.is(SyncKind::TakeTensorCore) && warpgroups() > 1);
   }
 
   std::string number(unsigned reg) const;
@@ -74,6 +75,11 @@ private:
                    number(instruction.memory[1]), number(instruction.memory[2]));
   }
   int64_t warpgroup() const { return RoleOp(program.role).getWarpgroup().value_or(0); }
+  int64_t warpgroups() const { return RoleOp(program.role).getWarpgroups().value_or(1); }
+  /// The number of a warpgroup of this consumer among those of all.
+  int64_t multiplying(int64_t warpgroup) const {
+    return getFirstMultiplying(program.role) + warpgroup;
+  }
   raw_ostream &line(unsigned indent) { return os.indent(2 * indent); }
 
   raw_ostream &os;
@@ -156,12 +162,10 @@ std::string RolePrinter::barrier(const SlotPlace &place, BarrierSide side) const
 
 std::string RolePrinter::cells(const SlotPlace &place, bool isSlot) const {
   const ModelLayout::Channel &channel = layout.channels[place.channel];
-  RoleOp role = program.role;
-  int64_t all = channel.cellsOfSlot(layout.warpgroups), first = channel.cell, count = all;
+  int64_t all = channel.cellsOfSlot(layout.rowParts), first = channel.cell, count = all;
   if (!isSlot) {
-    bool isOwn = !place.isWhole && role.getWarpgroup();
-    first += place.element * layout.warpgroups + (isOwn ? warpgroup() : 0);
-    count = isOwn ? 1 : layout.warpgroups;
+    count = layout.rowParts / (place.isWhole ? 1 : warpgroups());
+    first += place.element * layout.rowParts + (place.isWhole ? 0 : warpgroup() * count);
   }
   if (channel.depth == 1)
     return formatv("{0}, {1}", first, count);
@@ -177,7 +181,7 @@ std::string RolePrinter::word(const SlotPlace &place, size_t index) const {
 
 std::string RolePrinter::waitedFor(const Instruction &instruction) {
   if (instruction.is(SyncKind::TakeTensorCore))
-    return formatv("given[{0}]", warpgroup());
+    return formatv("given[{0}]", multiplying(warpgroup()));
   if (instruction.is(SumAction::Take))
     return formatv("!refused[warp] && COMES(TILE({0}), {1})", tile(instruction),
                    in(instruction, 0));
@@ -255,18 +259,15 @@ std::string RolePrinter::effectOfAccess(const Instruction &instruction) {
 
 std::string RolePrinter::effectOfSync(const Instruction &instruction) {
   const Sync &sync = *instruction.sync;
-  RoleOp role = program.role;
   switch (sync.kind) {
   case SyncKind::WaitForSlot:
     if (sync.side == BarrierSide::Empty)
       return "";
     return formatv("see({0}, {1}, {2})", slot(*instruction.place), in(instruction, 0),
                    cells(*instruction.place, /*isSlot=*/true));
-  case SyncKind::Arrive: {
-    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : 32;
+  case SyncKind::Arrive:
     return formatv("arrive({0}, {1})", barrier(*instruction.place, sync.side),
-                   role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1);
-  }
+                   countArrivals(program.role, sync));
   case SyncKind::Expect:
     return formatv("expect({0}, {1})", barrier(*instruction.place, sync.side), sync.bytes);
   case SyncKind::IssueProduct:
@@ -282,11 +283,11 @@ std::string RolePrinter::effectOfSync(const Instruction &instruction) {
     return lands ? text + formatv("; land_sums(sums, summed, {0})", sync.pending).str() : text;
   }
   case SyncKind::TakeTensorCore:
-    return layout.warpgroups > 1 ? formatv("given[{0}] = 0", warpgroup()).str() : "";
+    return warpgroups() > 1 ? formatv("given[{0}] = 0", multiplying(warpgroup())).str() : "";
   case SyncKind::GiveTensorCore: {
-    if (layout.warpgroups == 1)
+    if (warpgroups() == 1)
       return "";
-    int64_t next = (warpgroup() + 1) % layout.warpgroups;
+    int64_t next = multiplying((warpgroup() + 1) % warpgroups());
     return formatv("assert(!given[{0}] || tensor_core_given_twice); given[{0}] = 1", next);
   }
   case SyncKind::FenceShared: // ignored: RoleProgram.cpp

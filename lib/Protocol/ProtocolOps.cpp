@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"
+#include "dash/IR/Consumers.h"
 #include "dash/IR/TargetDescription.h"
 
 using namespace mlir;
@@ -22,15 +23,21 @@ PhaseBarrier &ProtocolRun::barrierOf(const Process &process, const Instruction &
   return barrier(place.channel, instruction.sync->side, process.registers[place.use]);
 }
 
-/// The part of the role's own warpgroup, or all parts.
+llvm::iota_range<int64_t> ProtocolRun::rowsOf(RoleOp role) const {
+  int64_t count = rowParts / int64_t(role.getWarpgroups().value_or(1));
+  int64_t first = role.getWarpgroup().value_or(0) * count;
+  return llvm::seq(first, first + count);
+}
+
+/// The parts of the role's own warpgroup, or all parts.
 MutableArrayRef<SlotPart> ProtocolRun::partsOf(Process &process, const SlotPlace &place) {
   ChannelOp channel = channels[place.channel];
   int64_t slot = process.registers[place.use] % int64_t(channel.getDepth());
   size_t elements = channel.getType().getNumTiles() + 1;
   MutableArrayRef<SlotPart> all(parts[place.channel]);
-  all = all.slice((slot * elements + place.element) * warpgroups, warpgroups);
-  RoleOp role = process.program->role;
-  return place.isWhole || !role.getWarpgroup() ? all : all.slice(*role.getWarpgroup(), 1);
+  all = all.slice((slot * elements + place.element) * rowParts, rowParts);
+  auto own = rowsOf(process.program->role);
+  return place.isWhole ? all : all.slice(*own.begin(), own.size());
 }
 
 ProtocolRun::Outcome ProtocolRun::synchronize(Process &process, const Instruction &instruction,
@@ -48,10 +55,8 @@ ProtocolRun::Outcome ProtocolRun::synchronize(Process &process, const Instructio
     if (role.isReducer() && sync.side == BarrierSide::Empty &&
         failed(checkAdded(process, instruction)))
       return Outcome::Wrong;
-    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : threadsOfWarp;
-    int64_t count = role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1;
-    LogicalResult done =
-        barrierOf(process, instruction).arrive(instruction.op, count, process.clock);
+    LogicalResult done = barrierOf(process, instruction)
+                             .arrive(instruction.op, countArrivals(role, sync), process.clock);
     ++process.clock[number];
     return outcome(done);
   }
@@ -289,17 +294,15 @@ LogicalResult ProtocolRun::bring(Process &process, const Instruction &instructio
 
 LogicalResult ProtocolRun::countLeaving(Process &process, const Instruction &instruction) {
   int64_t slice = instruction.access->slice.value_or(0);
-  size_t count = instruction.access->countSlices() * warpgroups;
+  size_t count = instruction.access->countSlices() * rowParts;
   Leaving none{instruction.op, SmallVector<int64_t, 4>(count)};
   Leaving &leaving = this->leaving.try_emplace(tileOf(process, instruction), none).first->second;
   if (leaving.counts.size() != count) {
     auto diagnostic = instruction.op->emitError("copies out a tile in slices of another width");
     return diagnostic.attachNote(leaving.op->getLoc()) << "this op copies it too";
   }
-  RoleOp role = process.program->role;
-  for (unsigned warpgroup : llvm::seq(warpgroups))
-    if (role.getWarpgroup().value_or(warpgroup) == warpgroup)
-      ++leaving.counts[slice * warpgroups + warpgroup];
+  for (int64_t part : rowsOf(process.program->role))
+    ++leaving.counts[slice * rowParts + part];
   return success();
 }
 
@@ -308,11 +311,12 @@ LogicalResult ProtocolRun::countLeaving(Process &process, const Instruction &ins
 ProtocolRun::Outcome ProtocolRun::hand(Process &process, const Instruction &instruction,
                                        const Event &event) {
   RoleOp role = process.program->role;
+  int64_t warpgroups = role.getWarpgroups().value_or(1);
   if (warpgroups == 1)
     return Outcome::Ran;
-  int64_t mine = role.getWarpgroup().value_or(0);
+  int64_t first = getFirstMultiplying(role), mine = role.getWarpgroup().value_or(0);
   if (instruction.is(SyncKind::TakeTensorCore)) {
-    Handover &handover = handovers[mine];
+    Handover &handover = handovers[first + mine];
     if (!handover.isGiven)
       return Outcome::Waits;
     handover.isGiven = false;
@@ -320,7 +324,7 @@ ProtocolRun::Outcome ProtocolRun::hand(Process &process, const Instruction &inst
     process.clock.join(handover.clock);
     return Outcome::Ran;
   }
-  Handover &handover = handovers[(mine + 1) % warpgroups];
+  Handover &handover = handovers[first + (mine + 1) % warpgroups];
   if (handover.isGiven || !handover.taken.isKnownTo(process.clock)) {
     auto diagnostic = instruction.op->emitError(
         "may give the tensor core to a warpgroup that has not taken it since the last time");

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"
+#include "dash/IR/Consumers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -19,7 +21,7 @@ ProtocolRun::ProtocolRun(WorkersOp workers, ArrayRef<RoleProgram> programs, Work
     RoleOp role = program.role;
     for (int64_t warp : llvm::seq<int64_t>(role.isReducer() ? role.getWarps() : 1))
       processes.push_back({&program, warp, program.registers, Clock()});
-    warpgroups = std::max<unsigned>(warpgroups, role.getWarpgroups().value_or(1));
+    rowParts = std::lcm(rowParts, int64_t(role.getWarpgroups().value_or(1)));
   }
   for (auto [number, process] : llvm::enumerate(processes)) {
     process.clock = newClock();
@@ -28,13 +30,13 @@ ProtocolRun::ProtocolRun(WorkersOp workers, ArrayRef<RoleProgram> programs, Work
   engine = newClock();
   for (ChannelOp channel : channels) {
     size_t depth = channel.getDepth(), elements = channel.getType().getNumTiles() + 1;
-    parts.emplace_back(depth * elements * warpgroups);
+    parts.emplace_back(depth * elements * rowParts);
     indices.emplace_back(depth * channel.getType().getNumIndices());
     auto &both = barriers.emplace_back();
     for (size_t i = 0; i < 2 * depth; ++i)
       both.emplace_back((*channel.getArrivals())[i % 2], newClock());
   }
-  handovers.assign(warpgroups, {{}, {}, newClock()});
+  handovers.assign(getNumMultiplying(workers), {{}, {}, newClock()});
 }
 
 LogicalResult ProtocolRun::run() {
@@ -246,13 +248,15 @@ LogicalResult ProtocolRun::checkLeaving() {
       const int64_t none[] = {0};
       ArrayRef<int64_t> counts =
           found == leaving.end() ? ArrayRef(none) : ArrayRef(found->second.counts);
+      int64_t parts = rowParts / op->getParentOfType<RoleOp>().getWarpgroups().value_or(1);
       for (auto [i, times] : llvm::enumerate(counts))
         if (times != count)
-          return op->emitError() << "copies results out of which slice " << i / warpgroups
+          return op->emitError() << "copies results out of which slice " << i / rowParts
                                  << " of tile (" << tile.first << ", " << tile.second.first << ", "
                                  << tile.second.second << ") leaves " << times
-                                 << " times from warpgroup " << i % warpgroups << ", expected "
-                                 << count << ": as often as all slices of all results";
+                                 << " times from warpgroup " << i % rowParts / parts
+                                 << ", expected " << count
+                                 << ": as often as all slices of all results";
     }
   return success();
 }

@@ -88,8 +88,7 @@ private:
   /// A tile that leaves to a tensor.
   struct Leaving {
     Operation *op;
-    SmallVector<int64_t, 4>
-        counts; ///< how often a slice has left from a warpgroup: slices, warpgroups
+    SmallVector<int64_t, 4> counts; ///< how often a part of a slice has left: slices, parts
   };
 
   Outcome step(size_t number);
@@ -116,6 +115,8 @@ private:
   Outcome hand(Process &process, const Instruction &instruction, const Event &event);
 
   Clock newClock() const { return Clock(processes.size() + channels.size()); }
+  /// The parts of a tile that a role has: those of its own warpgroup, or all.
+  llvm::iota_range<int64_t> rowsOf(RoleOp role) const;
   MutableArrayRef<SlotPart> partsOf(Process &process, const SlotPlace &place);
   PhaseBarrier &barrier(unsigned channel, BarrierSide side, int64_t use);
   PhaseBarrier &barrierOf(const Process &process, const Instruction &instruction);
@@ -129,16 +130,17 @@ private:
   Moves moves;
   SmallVector<ChannelOp> channels;
   std::vector<Process> processes;
-  unsigned warpgroups = 1;
+  /// Parts of a tile by rows: the warpgroups of each consumer have as many each.
+  int64_t rowParts = 1;
   int64_t stepsLeft;
   TileOrigins origins;
-  /// for each channel: slots, elements, warpgroups
+  /// for each channel: slots, elements, parts
   std::vector<std::vector<SlotPart>> parts;
   std::vector<std::vector<PhaseBarrier>> barriers; ///< for each channel: slots, sides
   std::vector<std::vector<int64_t>> indices;       ///< for each channel: slots, indices
   /// the number of completed copies of each channel
   Clock engine;
-  SmallVector<Handover> handovers; ///< to each warpgroup
+  SmallVector<Handover> handovers; ///< to each warpgroup of all consumers
   llvm::MapVector<TileKey, Counter> counters;
   llvm::MapVector<TileKey, Leaving> leaving;
 };

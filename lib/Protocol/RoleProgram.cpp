@@ -3,6 +3,7 @@
 
 #include "RoleProgram.h"
 #include "SlotRing.h"
+#include "dash/IR/TargetDescription.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -277,12 +278,31 @@ FailureOr<RoleProgram> RoleProgram::read(RoleOp role) {
   return std::move(reader.program);
 }
 
+int64_t dash::countArrivals(RoleOp role, const Sync &arrival) {
+  int64_t lanes = arrival.scope == ArriveScope::Warp ? 1 : threadsOfWarp;
+  return role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1;
+}
+
+/// Copies of a consumer stand together, in order: which warpgroups take turns follows from that.
+static LogicalResult verifyFollows(RoleOp role, RoleOp last) {
+  int64_t warpgroup = role.getWarpgroup().value_or(0);
+  bool follows = last && last.getWarpgroup() && last.getWarpgroups() == role.getWarpgroups() &&
+                 int64_t(*last.getWarpgroup()) + 1 == warpgroup;
+  if (warpgroup == 0 || follows)
+    return success();
+  return role.emitError() << "is warpgroup " << warpgroup << " of "
+                          << role.getWarpgroups().value_or(1)
+                          << ", and does not stand behind warpgroup " << warpgroup - 1
+                          << " of the same consumer";
+}
+
 FailureOr<SmallVector<RoleProgram>> dash::readRoles(WorkersOp workers) {
   for (ChannelOp channel : workers.getChannels())
     if (!channel.getArrivals())
       return channel.emitError() << "does not say how many arrive at its barriers; run "
                                     "--dash-insert-waits first";
   SmallVector<RoleProgram> programs;
+  RoleOp last;
   for (RoleOp role : workers.getRoles()) {
     if (role.isConsumer() && role.getNumWarpgroups() > 1)
       return role.emitError() << "is of " << role.getNumWarpgroups()
@@ -291,6 +311,9 @@ FailureOr<SmallVector<RoleProgram>> dash::readRoles(WorkersOp workers) {
     if (warpgroup < 0 || warpgroup >= all)
       return role.emitError() << "is warpgroup " << warpgroup << " of " << all
                               << ", which are counted from 0";
+    if (failed(verifyFollows(role, last)))
+      return failure();
+    last = role;
     FailureOr<RoleProgram> program = RoleProgram::read(role);
     if (failed(program))
       return failure();

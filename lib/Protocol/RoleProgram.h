@@ -82,6 +82,9 @@ struct RoleProgram {
   static FailureOr<RoleProgram> read(RoleOp role);
 };
 
+/// How many threads of a role arrive together at a barrier.
+int64_t countArrivals(RoleOp role, const Sync &arrival);
+
 /// All roles of a worker; each warpgroup of a consumer is a separate role.
 FailureOr<SmallVector<RoleProgram>> readRoles(WorkersOp workers);
 

@@ -30,10 +30,40 @@ static SmallVector<SmallVector<int64_t>> makeLists(WorkersOp workers) {
   return {{}, {0}, {1}, {2}, {3}, {0, 1, 2, 3, 5, 0, 5, 1, 3, 2}, {longest, 1, 0, longest}};
 }
 
+/// The arrivals that make a slot empty are those of all roles that give it back.
+static LogicalResult verifyArrivals(ChannelOp channel, ArrayRef<RoleProgram> programs) {
+  SmallVector<std::pair<RoleOp, int64_t>> readers;
+  int64_t sum = 0;
+  for (const RoleProgram &program : programs) {
+    auto found = llvm::find_if(program.code, [&](const Instruction &one) {
+      return one.is(SyncKind::Arrive) && one.sync->side == BarrierSide::Empty &&
+             one.sync->slot.channel == channel.getResult();
+    });
+    if (found == program.code.end())
+      continue;
+    readers.push_back({program.role, countArrivals(program.role, *found->sync)});
+    sum += readers.back().second;
+  }
+  int64_t arrivals = (*channel.getArrivals())[int64_t(BarrierSide::Empty)];
+  if (readers.size() < 2 || sum == arrivals)
+    return success();
+  auto diagnostic = channel.emitError()
+                    << "a slot of channel '" << channel.getName() << "' is empty behind "
+                    << arrivals << " arrivals, but roles that give it back arrive " << sum
+                    << " times";
+  for (auto [role, count] : readers)
+    diagnostic.attachNote(role.getLoc())
+        << "role '" << role.getName() << "' arrives " << count << " times";
+  return diagnostic;
+}
+
 static LogicalResult verifyProtocol(WorkersOp workers) {
   FailureOr<SmallVector<RoleProgram>> programs = readRoles(workers);
   if (failed(programs))
     return failure();
+  for (ChannelOp channel : workers.getChannels())
+    if (failed(verifyArrivals(channel, *programs)))
+      return failure();
   for (auto [i, steps] : llvm::enumerate(makeLists(workers)))
     if (failed(ProtocolRun(workers, *programs, {steps}, {i, i % 2 == 0}).run()))
       return failure();

@@ -27,12 +27,14 @@ using namespace mlir::dash;
 
 namespace {
 
-/// The ops that read a channel of which an item uses one slot.
+/// The ops of a role that read a channel of which an item uses one slot.
 class SlotReaders {
 public:
-  explicit SlotReaders(Value channel) {
+  SlotReaders(RoleOp role, Value channel) {
     for (Operation *user : channel.getUsers())
-      if (auto wait = dyn_cast<WaitOp>(user)) {
+      if (!role->isProperAncestor(user)) {
+        continue; // another reader, which releases by itself
+      } else if (auto wait = dyn_cast<WaitOp>(user)) {
         addTiles(wait, wait.getTiles());
         // if a mask cuts a tile, the slot's indices are read again
         for (Value index : wait.getIndices())
@@ -159,7 +161,7 @@ struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
           releases.push_back(release);
       });
       for (ReleaseOp release : releases)
-        SlotReaders(release.getChannel()).hoist(release);
+        SlotReaders(role, release.getChannel()).hoist(release);
     });
   }
 };

@@ -76,13 +76,20 @@ private:
   }
 
   /// Slots of the copy engine have one arrival, by the thread that starts the copy. Slots that
-  /// warps write or read have theirs.
+  /// warps write or read have theirs. A slot is empty when all roles that read it have arrived.
   void countArrivals(ChannelOp channel) {
-    int64_t counts[] = {1, 1};
-    for (Operation *user : channel.getResult().getUsers())
-      if (auto role = user->getParentOfType<RoleOp>();
-          role.isConsumer() && isa<CommitOp, ReleaseOp>(user))
-        counts[isa<ReleaseOp>(user)] = role.getWarps() * (threadsArrive ? threadsOfWarp : 1);
+    int64_t counts[] = {0, 0};
+    for (RoleOp role : cast<WorkersOp>(channel->getParentOp()).getRoles()) {
+      int64_t threads = role.getWarps() * (threadsArrive ? threadsOfWarp : 1);
+      bool arrives[] = {false, false};
+      for (Operation *user : channel.getResult().getUsers())
+        if (isa<CommitOp, ReleaseOp>(user) && role->isProperAncestor(user))
+          arrives[isa<ReleaseOp>(user)] = true;
+      for (auto [count, isArriving] : llvm::zip_equal(counts, arrives))
+        count += !isArriving ? 0 : role.isConsumer() ? threads : 1;
+    }
+    for (int64_t &count : counts)
+      count = std::max<int64_t>(count, 1);
     channel.setArrivals(ArrayRef<int64_t>(counts));
   }
 };

@@ -152,3 +152,40 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// -----
+
+// Barriers have names, and a block has few of them.
+gpu.module @kernels {
+  llvm.func @named_barriers() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[1024, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    // expected-error @below {{has 8 warpgroups that multiply, with 2 named barriers each, but a block has 15: fewer consumers, or fewer rows of tiles}}
+    dash.workers registers(64) shared_bytes(1024) {
+      dash.role "dv0" consumer warps(4) registers(64) warpgroup(0 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dv1" consumer warps(4) registers(64) warpgroup(1 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dv2" consumer warps(4) registers(64) warpgroup(2 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dv3" consumer warps(4) registers(64) warpgroup(3 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dk0" consumer warps(4) registers(64) warpgroup(0 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dk1" consumer warps(4) registers(64) warpgroup(1 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dk2" consumer warps(4) registers(64) warpgroup(2 of 4) {
+        dash.sync_warpgroup
+      }
+      dash.role "dk3" consumer warps(4) registers(64) warpgroup(3 of 4) {
+        dash.sync_warpgroup
+      }
+    }
+    llvm.return
+  }
+}

@@ -709,7 +709,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // No role would ever get it.
 func.func @channels_have_two_sides(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{channel 'k' must have one role that puts and one that waits, got 1 and 0}}
+    // expected-error @below {{channel 'k' must have one role that puts and at least one that waits, got 1 and 0}}
     %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
     dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -1093,6 +1093,234 @@ func.func @phases_are_told_apart(%q: !T, %k: !T, %v: !T) {
           dash.put %one into %sum_tiles stage(0) : tensor<64x128xf32> into !S
           dash.commit %sum_tiles stage(0) : !S
         }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Several roles may read a channel. Each of them releases, and a slot is empty when all have.
+func.func @each_reader_releases(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'dk' waits for slots of channel 'k' 1 in an item and 0 in a step, but releases them 0 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t0 = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t0 into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "dv" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dk" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Once: what one releases twice would stand for another.
+func.func @each_reader_releases_once(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'dk' waits for slots of channel 'k' 1 in an item and 0 in a step, but releases them 2 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t0 = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t0 into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "dv" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dk" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// What only one of them waits for would never be empty again.
+func.func @each_reader_waits(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'load' puts slots of channel 'k' 1 in an item and 0 in a step, but role 'dk' waits for them 2 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t0 = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t0 into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "dv" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dk" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t2 = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A role that does not read.
+func.func @readers_release(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'load' releases slots of channel 'k', but role 'dv' or role 'dk' waits for them}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t0 = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t0 into %k_tiles : tensor<128x128xbf16> into !C
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dv" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dk" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A reader's slot is not its own before its wait.
+func.func @each_reader_releases_behind_its_wait(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t0 = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t0 into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "dv" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "dk" consumer warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-error @below {{releases a slot of channel 'k' that has not been waited for}}
+        dash.release %k_tiles : !C
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
       }
     }
   }

@@ -207,3 +207,49 @@ func.func @behind_branches(%is_long: i1) {
   }
   return
 }
+
+// Another role loads K into registers, so its release waits for a commit. That is no matter of the role beside it, whose products alone
+// read K.
+// CHECK-LABEL: func.func @each_reader_by_itself
+// CHECK:      dash.role "dv"
+// CHECK:        dash.load_factor
+// CHECK:        dash.commit
+// CHECK-NEXT:   dash.release %k_tiles
+// CHECK:      dash.role "dk"
+// CHECK:        %[[C:.+]] = dash.matmul transpose
+// CHECK-NEXT:   dash.release %k_tiles
+// CHECK-NEXT:   dash.put %[[C]]
+func.func @each_reader_by_itself() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !VCh
+    %dq_tiles = dash.channel "dq" depth(2) : !DCh
+    %sum_tiles = dash.channel "sum" depth(2) : !DCh
+    dash.role "dv" consumer warps(4) {
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %k = dash.wait %k_tiles[%i] : !VCh -> !kv
+        %rows = dash.load_factor %k : !kv -> !kv
+        %p = arith.constant dense<1.0> : !kv
+        %c = dash.matmul transpose %rows, %p : (!kv, !kv) -> !d
+        dash.put %c into %sum_tiles[%i] : !d into !DCh
+        dash.commit %sum_tiles[%i] : !DCh
+        dash.take_tensor_core
+        dash.release %k_tiles[%i] : !VCh
+      }
+    }
+    dash.role "dk" consumer warps(4) {
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %k = dash.wait %k_tiles[%i] : !VCh -> !kv
+        %p = arith.constant dense<1.0> : !kv
+        %c = dash.matmul transpose %p, %k : (!kv, !kv) -> !d
+        dash.put %c into %dq_tiles[%i] : !d into !DCh
+        dash.commit %dq_tiles[%i] : !DCh
+        dash.release %k_tiles[%i] : !VCh
+      }
+    }
+  }
+  return
+}

@@ -168,14 +168,14 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
   let summary = "Slots through which roles pass tiles on";
   let description = [{
     A first-in first-out ring of `depth` slots: `dash.put` acquires an empty slot and fills it,
-    `dash.wait` waits for a full one, and `dash.release` marks the oldest slot waited for as empty
-    again. Element i of slot s is at byte `offsets[i] + s * strides[i]` of the worker's shared
-    memory. The mbarrier for full of slot s is at byte `full + 8 * s` of `barriers(full, empty)`,
-    the one for empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` is
-    the number of threads that arrive at each of the two in a phase; it is absent until waits are
-    inserted. If a channel is `held`, consumers keep its tile in registers for an item, as the left
-    factor of products (`--dash-hold-factors`). A channel that no role fills has slots through
-    which only results of one role leave (`dash.store`): they stay empty.
+    `dash.wait` waits for a full one, and `dash.release` gives the oldest one back. Each role that
+    waits gets every slot, which is empty when all have given it back. Element i of slot s is at
+    byte `offsets[i] + s * strides[i]` of shared memory. The mbarrier for full of slot s is at byte
+    `full + 8 * s` of `barriers(full, empty)`, that for empty at `empty + 8 * s`. All are absent
+    until buffers are planned. `arrivals` is the number of threads that arrive at each of the two in
+    a phase; it is absent until waits are inserted. If a channel is `held`, consumers keep its tile
+    in registers for an item, as the left factor of products (`--dash-hold-factors`). Slots that no
+    role fills stay empty: only results of one role leave through them (`dash.store`).
 
     **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.
