@@ -56,7 +56,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
-  manager.addPass(createAssignRoles());
+  manager.addPass(createAssignRoles(AssignRolesOptions{options.consumers}));
   manager.addPass(createKeepApart());
   if (options.overlap)
     manager.addPass(createOverlapRounding());

@@ -36,7 +36,7 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
         return signalPassFailure();
       }
       RoleCut cut;
-      if (failed(cutRoles(items, cut)))
+      if (failed(cutRoles(items, consumers, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
       buildRoles(cut);

@@ -18,6 +18,9 @@ std::string dash::describeKernelHeadDims() {
                        mostKernelHeadDim);
 }
 
+/// A warpgroup has 64 rows of a kv tile, and one or two multiply.
+static constexpr int64_t kernelKvTiles[] = {64, kernelKvTile};
+
 int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
   int64_t most = std::max(headDim, headDimV);
   return *llvm::find_if(kernelWidths, [&](int64_t width) { return most <= width; });
@@ -40,10 +43,10 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
   if (failed(verifyHeadDims(one.headDim, one.headDimV, emitError)))
     return failure();
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
-  if (!llvm::is_contained(kernelQTiles, q) || kv != kernelKvTile)
+  if (!llvm::is_contained(kernelQTiles, q) || !llvm::is_contained(kernelKvTiles, kv))
     return emitError() << "kernels cover q tiles of " << spell(kernelQTiles)
-                       << " rows and kv tiles of " << kernelKvTile << ", got " << q << " and "
-                       << kv;
+                       << " rows and kv tiles of " << spell(kernelKvTiles) << ", got " << q
+                       << " and " << kv;
   return success();
 }
 

@@ -188,17 +188,11 @@ private:
     return success();
   }
 
-  /// The first channel whose slots the role fills in its steps, or no role fills, and that the
-  /// result's tile fits.
+  /// The first channel that the result's tile fits, and whose slots the role fills in its steps;
+  /// otherwise one that no role fills, and through which no other role's results leave.
   Value findWayOut(StoreOp store) {
     Value channel;
     Type element = store.getTarget().getType().getElementType();
-    for (ChannelOp one : role->getParentOfType<WorkersOp>().getChannels())
-      if (!channel && one.isWayOut() &&
-          StoreOp::canLeave(store.getValue().getType(), element, one.getType()))
-        channel = one;
-    if (channel)
-      return channel;
     role.walk([&](PutOp put) {
       if (put.isLoad() || !put->getParentOfType<WalkOp>() ||
           !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
@@ -206,6 +200,11 @@ private:
       channel = put.getChannel();
       return WalkResult::interrupt();
     });
+    auto isOfOther = [&](Operation *user) { return user->getParentOfType<RoleOp>() != role; };
+    for (ChannelOp one : role->getParentOfType<WorkersOp>().getChannels())
+      if (!channel && one.isWayOut() && llvm::none_of(one.getResult().getUsers(), isOfOther) &&
+          StoreOp::canLeave(store.getValue().getType(), element, one.getType()))
+        channel = one;
     return channel;
   }
 

@@ -34,16 +34,24 @@ public:
                                            *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
                                            nullptr, nullptr, cut.tiling.holds(slot.name)));
     }
-    if (cut.wayOut) {
+    std::string out = "out";
+    for (const auto &[number, one] : llvm::enumerate(cut.consumers)) {
+      if (!one.wayOut)
+        continue;
       b.setLoc(items.getLoc());
-      ChannelOp::create(b, ChannelType::get(b.getContext(), {cut.wayOut}), "out", slotsOfWayOut,
+      ChannelOp::create(b, ChannelType::get(b.getContext(), {one.wayOut}), out, slotsOfWayOut,
                         nullptr, nullptr, nullptr, nullptr, /*held=*/false);
+      out = "out" + std::to_string(number + 1);
     }
     addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
     addRole(Role::LoadItem, "load-kv", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
-    addRole(Role::Compute, "compute", RoleKind::Consumer, cut.getComputeWarps(),
-            [&] { buildCompute(); });
+    for (auto [number, one] : llvm::enumerate(cut.consumers)) {
+      consumer = number;
+      wholes.clear();
+      addRole(Role::Compute, one.name, RoleKind::Consumer, cut.getComputeWarps(),
+              [&] { buildCompute(); });
+    }
     items.erase();
   }
 
@@ -217,32 +225,40 @@ private:
 
   void buildCompute() {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-      if (slot.from == Role::LoadItem)
+      if (slot.from == Role::LoadItem && current().reads(slot))
         wait(slot, channel);
     for (Operation &op : items.getBody().front()) {
       if (&op == walk)
         buildSteps();
       else if (auto reduce = dyn_cast<OrderedReduceOp>(op))
         putItemSum(reduce);
-      else if (cut.roleOf(&op) == Role::Compute)
+      else if (current().ops.contains(&op))
         clone(&op);
     }
   }
 
+  const Consumer &current() const { return cut.consumers[consumer]; }
+
   void buildSteps() {
-    SmallVector<Value> inits =
-        llvm::map_to_vector(walk.getInits(), [&](Value init) { return find(init); });
+    SmallVector<Value> inits = llvm::map_to_vector(
+        current().sums, [&](unsigned sum) { return find(walk.getInits()[sum]); });
     WalkOp steps = cloneWalk(inits);
     steps.getNumStepsMutable().assign(numSteps);
-    mapping.map(walk.getBody().getArguments(), steps.getBody().getArguments());
+    for (auto [sum, carried] : llvm::zip_equal(current().sums, steps.getCarried()))
+      mapping.map(walk.getCarried()[sum], carried);
     OpBuilder::InsertionGuard guard(b);
     enter(steps);
     for (Operation &op : walk.getBody().front())
-      if (cut.roleOf(&op) == Role::Compute && !isa<YieldOp>(op))
+      if (current().ops.contains(&op))
         buildStep(op);
-    if (!inits.empty())
-      clone(walk.getYield());
-    mapping.map(walk.getResults(), steps.getResults());
+    if (!inits.empty()) {
+      b.setLoc(walk.getYield().getLoc());
+      YieldOp::create(b, llvm::map_to_vector(current().sums, [&](unsigned sum) {
+                        return find(walk.getYield()->getOperand(sum));
+                      }));
+    }
+    for (auto [sum, result] : llvm::zip_equal(current().sums, steps.getResults()))
+      mapping.map(walk.getResult(sum), result);
   }
 
   /// An op between the gets that it is the first to need and the puts of what it makes.
@@ -255,7 +271,8 @@ private:
         wait(slot, channel);
     cloneWithWholes(op);
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-      if (slot.from == Role::Compute && slot.tiles[0].getDefiningOp() == &op)
+      if (slot.from == Role::Compute && slot.maker == consumer &&
+          slot.tiles[0].getDefiningOp() == &op)
         put(slot, channel);
   }
 
@@ -263,7 +280,8 @@ private:
   void cloneWithWholes(Operation &op) {
     auto product = dyn_cast<MatmulOp>(op);
     for (auto [slot, channel] : llvm::zip(cut.slots, channels)) {
-      if (!product || slot.from != Role::Compute || slot.to != Role::Compute)
+      if (!product || slot.from != Role::Compute || slot.to != Role::Compute ||
+          slot.maker != consumer)
         continue;
       Value tile = slot.tiles[0];
       if (!reads(product.getAMutable(), tile) && !reads(product.getBMutable(), tile))
@@ -322,6 +340,7 @@ private:
   RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
+  size_t consumer = 0;  ///< the one that is written
   Value numSteps, lead; ///< out of the slots' headers
   ImplicitLocOpBuilder b;
   IRMapping mapping;

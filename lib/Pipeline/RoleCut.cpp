@@ -25,16 +25,17 @@ bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank
 /// Finds the roles and channels of one problem, and checks that roles can take it.
 class Cutter {
 public:
-  Cutter(ItemsOp items, RoleCut &cut)
-      : items(items), walk(cut.walk), slots(cut.slots), roles(cut.roles), cut(cut) {
+  Cutter(ItemsOp items, ConsumerChoice choice, RoleCut &cut)
+      : items(items), choice(choice), walk(cut.walk), slots(cut.slots), roles(cut.roles), cut(cut) {
     cut.items = items;
   }
 
   LogicalResult run() {
     return failure(failed(findTiling()) || failed(findWalk()) || failed(assign()) ||
-                   failed(checkCrossings()) || failed(cutItemLoads()) || failed(cutStepLoads()) ||
-                   failed(cutExchanges()) || failed(cutSums()) || failed(cutItemSums()) ||
-                   failed(chooseHeaders()) || failed(checkSlots()) || failed(findWayOut()));
+                   failed(checkCrossings()) || failed(findConsumers()) || failed(cutItemLoads()) ||
+                   failed(cutStepLoads()) || failed(cutExchanges()) || failed(cutSums()) ||
+                   failed(cutItemSums()) || failed(chooseHeaders()) || failed(checkSlots()) ||
+                   failed(findWayOut()));
   }
 
 private:
@@ -131,6 +132,106 @@ private:
     return success();
   }
 
+  //===--------------------------------------------------------------------===//
+  // Consumers
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult findConsumers() {
+    SmallVector<Operation *> computed, added;
+    for (auto [op, role] : roles)
+      if (role == Role::Compute || role == Role::Reduce)
+        (role == Role::Compute ? computed : added).push_back(op);
+    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2) {
+      addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
+          .ops.insert_range(computed);
+      return success();
+    }
+    for (auto reduce : items.getBody().getOps<OrderedReduceOp>())
+      return reduce.emitError() << "adds a sum of an item, which leaves through the slots of sums "
+                                   "of steps, and one role fills them: order the problem with "
+                                   "parts=1, or assign roles with consumers=together";
+    for (OpResult sum : walk->getResults())
+      addTo(addConsumer(nameOfSum(sum), {sum.getResultNumber()}), sum);
+    for (Operation *op : added)
+      addTo(makerOf(op->getOperand(0)), op->getOperand(0));
+    for (Operation *op : computed)
+      if (llvm::none_of(cut.consumers, [&](Consumer &one) { return one.ops.contains(op); }))
+        addTo(cut.consumers.back(), op);
+    return success(
+        llvm::all_of(cut.consumers, [&](Consumer &one) { return succeeded(checkOwnSums(one)); }));
+  }
+
+  Consumer &addConsumer(StringRef name, ArrayRef<unsigned> sums) {
+    Consumer &added = cut.consumers.emplace_back();
+    added.name = name.str();
+    added.sums.assign(sums.begin(), sums.end());
+    return added;
+  }
+
+  /// The number of a sum that a walk carries, inside of it or behind; nothing for other values.
+  std::optional<unsigned> numberOfSum(Value value) const {
+    if (auto sum = dyn_cast<OpResult>(value); sum && sum.getOwner() == walk)
+      return sum.getResultNumber();
+    auto carried = dyn_cast<BlockArgument>(value);
+    if (carried && carried.getOwner()->getParentOp() == walk && isTile(value))
+      return carried.getArgNumber() - walk.getNumIndices();
+    return std::nullopt;
+  }
+
+  LogicalResult checkOwnSums(const Consumer &consumer) const {
+    for (Operation *op : consumer.ops)
+      for (Value operand : op->getOperands())
+        if (std::optional<unsigned> sum = numberOfSum(operand);
+            sum && !llvm::is_contained(consumer.sums, *sum))
+          return op->emitError() << "computes with a sum of another consumer than '"
+                                 << consumer.name << "': assign roles with consumers=together";
+    return success();
+  }
+
+  /// A sum is named after the tensor that it is stored to.
+  static std::string nameOfSum(OpResult sum) {
+    for (Operation *user : sum.getUsers())
+      if (auto store = dyn_cast<StoreOp>(user))
+        return nameOf(store.getTarget(), "sum").str();
+    return "sum" + std::to_string(sum.getResultNumber());
+  }
+
+  /// The consumer that makes the factors of a product, the last one if none does.
+  Consumer &makerOf(Value tile) {
+    auto makes = [&](const Consumer &one) {
+      return llvm::all_of(tile.getDefiningOp()->getOperands(), [&](Value factor) {
+        return roleOf(factor) != Role::Compute || one.ops.contains(factor.getDefiningOp());
+      });
+    };
+    auto *found = llvm::find_if(cut.consumers, makes);
+    return found == cut.consumers.end() ? cut.consumers.back() : *found;
+  }
+
+  /// Adds what a value is made of, and what an item does with it behind its walk.
+  void addTo(Consumer &consumer, Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && op != walk)
+      return addTo(consumer, op);
+    std::optional<unsigned> sum = op == walk ? numberOfSum(value) : std::nullopt;
+    if (!sum || !llvm::is_contained(consumer.sums, *sum))
+      return;
+    addTo(consumer, walk.getInits()[*sum]);
+    addTo(consumer, walk.getYield()->getOperand(*sum));
+    for (Operation *user : value.getUsers())
+      addTo(consumer, user);
+  }
+
+  void addTo(Consumer &consumer, Operation *op) {
+    if (roleOf(op) != Role::Compute || !consumer.ops.insert(op))
+      return;
+    for (Value operand : op->getOperands())
+      addTo(consumer, operand);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Slots
+  //===--------------------------------------------------------------------===//
+
   Slot &addSlot(StringRef name, Value tile, Role from, Role to) {
     std::string unique = name.str();
     for (int64_t i = 1; !taken.insert(unique).second; ++i)
@@ -214,18 +315,26 @@ private:
   /// What splits say (`needsExchange`): a factor that another warpgroup makes, or that registers
   /// cannot give.
   LogicalResult cutExchanges() {
-    for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
-      for (OpOperand *factor : {&product.getAMutable(), &product.getBMutable()}) {
-        Operation *op = factor->get().getDefiningOp();
-        if (!cut.splits.needsExchange(product, *factor) ||
-            llvm::any_of(slots, [&](Slot &slot) { return slot.tiles[0] == factor->get(); }))
-          continue;
-        if (!op || op->getParentOp() != walk)
-          return product.emitError() << "reads a tile of another step as a factor that warpgroups "
-                                        "exchange, and they exchange those of their step only";
-        addSlot(isa<ScoreGradientOp>(op) ? "ds" : "whole", factor->get(), Role::Compute,
-                Role::Compute);
-      }
+    for (auto [number, consumer] : llvm::enumerate(cut.consumers))
+      for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
+        for (OpOperand *factor : {&product.getAMutable(), &product.getBMutable()})
+          if (consumer.ops.contains(product) && failed(cutExchange(product, *factor, number)))
+            return failure();
+    return success();
+  }
+
+  LogicalResult cutExchange(MatmulOp product, OpOperand &factor, size_t consumer) {
+    Operation *op = factor.get().getDefiningOp();
+    auto isOf = [&](const Slot &slot) {
+      return slot.tiles[0] == factor.get() && slot.maker == consumer;
+    };
+    if (!cut.splits.needsExchange(product, factor) || llvm::any_of(slots, isOf))
+      return success();
+    if (!op || op->getParentOp() != walk)
+      return product.emitError() << "reads a tile of another step as a factor that warpgroups "
+                                    "exchange, and they exchange those of their step only";
+    addSlot(isa<ScoreGradientOp>(op) ? "ds" : "whole", factor.get(), Role::Compute, Role::Compute)
+        .maker = consumer;
     return success();
   }
 
@@ -236,7 +345,11 @@ private:
       Value tile = op.getOperand(0);
       if (roleOf(tile) != Role::Compute)
         return op.emitError() << "adds a tile that no product gives: there is nothing to hand on";
-      addSlot(nameOf(op.getOperand(1), "sum"), tile, Role::Compute, Role::Reduce);
+      auto *maker = llvm::find_if(cut.consumers, [&](const Consumer &one) {
+        return one.ops.contains(tile.getDefiningOp());
+      });
+      addSlot(nameOf(op.getOperand(1), "sum"), tile, Role::Compute, Role::Reduce).maker =
+          maker - cut.consumers.begin();
     }
     return success();
   }
@@ -260,15 +373,20 @@ private:
     return success();
   }
 
-  /// The first slot that a consumer waits for, in an item and in a step, carries the header that
-  /// tells it what to do.
+  /// The first slot that all consumers wait for, in an item and in a step, carries the header that
+  /// tells them what to do.
   LogicalResult chooseHeaders() {
     for (auto [from, header, of] : {std::tuple(Role::LoadItem, SlotHeader::Item, "each item"),
                                     std::tuple(Role::LoadStep, SlotHeader::Step, "each step")}) {
-      auto *slot = llvm::find_if(slots, [from = from](Slot &slot) { return slot.from == from; });
+      auto *slot = llvm::find_if(slots, [&, from = from](Slot &slot) {
+        return slot.from == from &&
+               llvm::all_of(cut.consumers, [&](Consumer &one) { return one.reads(slot); });
+      });
       if (slot == slots.end())
-        return items.emitError() << "loads no tile of " << of
-                                 << " to compute with, so nothing tells its consumers what to do";
+        return items.emitError()
+               << "loads no tile of " << of
+               << " that all its consumers compute with, so nothing tells them what "
+                  "to do";
       slot->header = header;
     }
     return success();
@@ -277,12 +395,16 @@ private:
   /// Results leave through slots of a factor that warpgroups exchange. Where they exchange none,
   /// results have slots of their own, as wide as such a factor.
   LogicalResult findWayOut() {
-    bool exchanges = llvm::any_of(slots, [](const Slot &slot) { return slot.to == slot.from; });
-    for (StoreOp store : items.getBody().getOps<StoreOp>())
-      if (!exchanges && !cut.wayOut)
-        cut.wayOut = RankedTensorType::get(
-            {store.getValue().getType().getDimSize(0), items.getTiles().getQ()},
-            store.getTarget().getType().getElementType());
+    for (auto [number, consumer] : llvm::enumerate(cut.consumers)) {
+      bool exchanges = llvm::any_of(slots, [number = number](const Slot &slot) {
+        return slot.to == slot.from && slot.maker == number;
+      });
+      for (StoreOp store : items.getBody().getOps<StoreOp>())
+        if (!exchanges && !consumer.wayOut && consumer.ops.contains(store))
+          consumer.wayOut = RankedTensorType::get(
+              {store.getValue().getType().getDimSize(0), items.getTiles().getQ()},
+              store.getTarget().getType().getElementType());
+    }
     return success();
   }
 
@@ -297,6 +419,7 @@ private:
   }
 
   ItemsOp items;
+  ConsumerChoice choice;
   WalkOp &walk;
   SmallVector<Slot> &slots;
   llvm::MapVector<Operation *, Role> &roles;
@@ -306,8 +429,8 @@ private:
 
 } // namespace
 
-LogicalResult dash::cutRoles(ItemsOp items, RoleCut &cut) {
+LogicalResult dash::cutRoles(ItemsOp items, ConsumerChoice choice, RoleCut &cut) {
   if (failed(verifyOwnsKv(items)))
     return failure();
-  return Cutter(items, cut).run();
+  return Cutter(items, choice, cut).run();
 }

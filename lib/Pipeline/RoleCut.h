@@ -9,6 +9,7 @@
 #include "dash/IR/TileSplits.h"
 #include "dash/Pipeline/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dash {
 
@@ -22,6 +23,21 @@ struct Slot {
   SmallVector<Value, 2> tiles;
   Role from, to;
   SlotHeader header = SlotHeader::None;
+  size_t maker = 0; ///< the consumer that fills it, of those that compute
+};
+
+/// A role that multiplies. What several need, each computes for itself.
+struct Consumer {
+  std::string name;
+  SmallVector<unsigned, 2> sums; ///< results of the walk, by number
+  llvm::SetVector<Operation *> ops;
+  RankedTensorType wayOut; ///< of slots for its results alone; null without them
+
+  bool reads(const Slot &slot) const {
+    return llvm::any_of(slot.tiles, [&](Value tile) {
+      return llvm::any_of(tile.getUsers(), [&](Operation *user) { return ops.contains(user); });
+    });
+  }
 };
 
 /// Roles and channels of one problem.
@@ -32,7 +48,7 @@ struct RoleCut {
     return it == roles.end() ? Role::Shared : it->second;
   }
 
-  /// Warps that multiply.
+  /// Warps of a role that multiplies.
   int64_t getComputeWarps() const { return warpsOfWarpgroup * tiling.getWarpgroups(); }
 
   /// The number of pieces into which a tile of an item is cut to leave through these slots.
@@ -46,14 +62,14 @@ struct RoleCut {
   TilingAttr tiling;
   TileSplits splits; ///< of tiles of the items
   SmallVector<Slot> slots;
-  RankedTensorType wayOut;    ///< of slots for results alone; null where they leave through others
+  SmallVector<Consumer, 1> consumers;
   const Slot *sums = nullptr; ///< carries an item's own sums if they are added, not stored
   llvm::MapVector<Operation *, Role> roles;
 };
 
 /// Says which role does which op of the items, and what has to cross; an error if they have no form
 /// that roles can take.
-LogicalResult cutRoles(ItemsOp items, RoleCut &cut);
+LogicalResult cutRoles(ItemsOp items, ConsumerChoice choice, RoleCut &cut);
 
 } // namespace mlir::dash
 

@@ -4,9 +4,9 @@
 
 // Tiles that have no kernel, and tiles whose slots no block has room for.
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=96' 2>&1 | FileCheck %s --check-prefix=Q-TILE
-// Q-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 96 and 128
+// Q-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 64 and 128, got 96 and 128
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kv-tile=256' 2>&1 | FileCheck %s --check-prefix=KV-TILE
-// KV-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 64 and 256
+// KV-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 64 and 128, got 64 and 256
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: has no tiling that the options leave and that fits: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: fewer slots, or fewer rows of tiles
 

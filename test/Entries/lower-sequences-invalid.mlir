@@ -1,6 +1,6 @@
 // RUN: dash-opt %s --dash-lower-sequences -verify-diagnostics -split-input-file
 
-// expected-error @below {{kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128}}
+// expected-error @below {{kernels cover q tiles of 64 and 128 rows and kv tiles of 64 and 128, got 32 and 128}}
 gpu.module @list_kernels attributes {
     dash.formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                                    visit(kv, step) = first + step, turn(kv, q) = kv - first>,

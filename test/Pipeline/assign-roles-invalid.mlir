@@ -551,7 +551,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // How many steps an item has travels with its tiles.
 func.func @items_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
-  // expected-error @below {{loads no tile of each item to compute with, so nothing tells its consumers what to do}}
+  // expected-error @below {{loads no tile of each item that all its consumers compute with, so nothing tells them what to do}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
     %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
@@ -582,7 +582,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // And where the mask's edge runs with those of a step.
 func.func @steps_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
   %zero = arith.constant dense<0.0> : tensor<64x128xf32>
-  // expected-error @below {{loads no tile of each step to compute with, so nothing tells its consumers what to do}}
+  // expected-error @below {{loads no tile of each step that all its consumers compute with, so nothing tells them what to do}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
     %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>

@@ -30,7 +30,7 @@
 
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
-// TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
+// TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 64 and 128, got 32 and 128
 // PARTS: bwd-causal.mlir:{{.+}}: error: kernels add parts in turns, and kind 'unordered' gives none: order the problem with parts=1, or by another kind
 // KEYS: :{{[0-9]+}}:5: error: with parts dk must be rounded by 'dash.convert', from sums that the function allocates
 // VALUES: :{{[0-9]+}}:5: error: with parts dv must be rounded by 'dash.convert', from sums that the function allocates

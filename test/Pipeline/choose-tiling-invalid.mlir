@@ -37,7 +37,7 @@
 // ROWS: error: has a tiling: 2 warpgroups cannot split 's', 192x64
 // FULL: error: has no tiling that the options leave and that fits: tiles of two steps take 240 registers of a thread side by side, all that it has: another structure, or fewer rows of tiles
 // SIXTEEN: bwd-causal.mlir:{{[0-9]+}}:3: error: tile size 'q' must be a multiple of 16 from 16 to 256, got 60
-// COVERED: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 64 and 256
+// COVERED: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 64 and 128, got 64 and 256
 // NONE: error: cannot read tilings file '{{.+}}none.json'
 // VERSION: error: tilings file '{{.+}}version.json': expected 1 at tilings.version
 // TEXT: error: tilings file '{{.+}}text.json': tilings[0]: expected a #dash.tiling, got '#dash.tiles<q = 64, kv = 128>'

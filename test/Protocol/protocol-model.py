@@ -53,6 +53,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import faults  # noqa: E402
 import reduced  # noqa: E402
 import spin  # noqa: E402
+from verdicts import found_by, found_in, table  # noqa: E402
 
 # Kind, mask, how many workers, and of what.
 SQUARE = "sizes=q:384,kv:384,heads:2"
@@ -67,12 +68,6 @@ ORDERS = [
 ]
 PIECES = 4  # of an item's sums
 CHECKERS = ["check-resources", "verify-waits", "verify-protocol"]
-
-
-def table(rows):
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
 def worker(args, scratch):
@@ -153,27 +148,6 @@ def workers(args, scratch):
     table(rows)
 
 
-def found_by(path, checker):
-    result = spin.run("dash-opt", path, f"--dash-{checker}", "-o", "/dev/null", check=False)
-    return (
-        "found"
-        if result.returncode == 1 and "error: " in result.stderr
-        else "-"
-        if result.returncode == 0
-        else "crash"
-    )
-
-
-def found_in(ir, edit, folder, checkers, *defines):
-    """The table's words for an edit: of those that check it, and of the model."""
-    model = spin.emit(edit(ir), folder)
-    verdict = spin.check(model, "ITEMS=2", "STEPS=4", *defines)
-    return [
-        *(found_by(folder / "kernel.mlir", checker) for checker in checkers),
-        verdict.error or "nothing",
-    ]
-
-
 def seeded(args, scratch):
     ir = spin.kernel_ir(args.examples, spin.PLAIN[1], scratch)
     plan = spin.kernel_ir(args.examples, spin.PLAIN[1], scratch, before="dash-check-resources")
@@ -185,7 +159,7 @@ def seeded(args, scratch):
             (
                 name,
                 found_by(planned, CHECKERS[0]),
-                *found_in(ir, edit, scratch / str(number), CHECKERS[1:]),
+                *found_in(edit(ir), scratch / str(number), CHECKERS[1:], "ITEMS=2", "STEPS=4"),
             )
         )
     table(rows)
@@ -205,7 +179,12 @@ def more_seeded(args, scratch):
                 (
                     name,
                     *found_in(
-                        ir, edit, scratch / f"{kernel.parts}-{number}", CHECKERS[1:], *defines
+                        edit(ir),
+                        scratch / f"{kernel.parts}-{number}",
+                        CHECKERS[1:],
+                        "ITEMS=2",
+                        "STEPS=4",
+                        *defines,
                     ),
                 )
             )

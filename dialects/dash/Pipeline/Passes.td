@@ -106,7 +106,7 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Refuses, at the op in question, each scheduled problem that kernels do not cover. They cover:
     items that own kv tiles; bf16 and f16; head dims of q and v that are multiples of 8 up to 128,
-    in tiles of 64, 96 or 128 columns; every mask; q tiles of 64 or 128 rows, kv tiles of 128;
+    in tiles of 64, 96 or 128 columns; every mask; q and kv tiles of 64 or 128 rows;
     parts, in an order that has turns; batches of equal sequences, and lists with one part and
     without bitmaps; one problem for each function; every tensor an argument, with its last
     dimension contiguous; delta, unless it is an argument in place of o, and the sums of dQ, and
@@ -152,6 +152,13 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     through the slots of the sums of steps (dQ), in pieces of the same size: `dash.piece`, and
     `piece(i of n)` of `dash.ordered_reduce` and of `dash.convert`.
 
+    With `consumers=by-gradient`, each sum of an item has a consumer of its own, named after the
+    tensor (`dv`, `dk`). Each computes all that its sum is made of, so both compute S and P.
+    Sums of steps (dQ) belong to the consumer that makes their factors. A loaded tile that both need
+    goes through one channel that both wait for, each releasing its slots by itself. A consumer that
+    exchanges nothing has slots of its own for its result to leave through. The warpgroups of the
+    tiling are those of each consumer.
+
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
 
@@ -161,6 +168,12 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 
     (* example filepath=test/Pipeline/assign-roles.mlir *)
   }];
+  let options = [
+    Option<"consumers", "consumers", "::mlir::dash::ConsumerChoice",
+           /*default=*/"::mlir::dash::ConsumerChoice::Together",
+           "Which roles multiply. `together` is the default because S and P are computed once",
+           [{::mlir::dash::consumerWords()}]>,
+  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Number of problems split among roles">,
     Statistic<"numChannels", "num-channels", "Number of channels between roles">,

@@ -19,9 +19,18 @@ inline auto structureWords() {
       clEnumValN(StructureChoice::Overlapping, "overlapping", "products of each run side by side"));
 }
 
+/// Which roles multiply: one that does it all, or one for each gradient that an item sums up.
+enum class ConsumerChoice { Together, ByGradient };
+inline auto consumerWords() {
+  return llvm::cl::values(
+      clEnumValN(ConsumerChoice::Together, "together", "one role multiplies"),
+      clEnumValN(ConsumerChoice::ByGradient, "by-gradient", "a role for each sum of an item"));
+}
+
 } // namespace mlir::dash
 
 DASH_WORD_OPTION(mlir::dash::StructureChoice)
+DASH_WORD_OPTION(mlir::dash::ConsumerChoice)
 
 namespace mlir::dash {
 
