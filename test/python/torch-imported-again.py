@@ -42,36 +42,35 @@ def switches() -> list[object]:
 before = switches()
 
 import dash_attn  # noqa: E402
-from dash_attn.torch import operator, registry, sequences, sinks  # noqa: E402
+from dash_attn.torch import function, operator, registry  # noqa: E402
 
 assert switches() == before, (before, switches())
-attention, first = (
-    dash_attn.attention,
-    [module.gradients for module in (operator, sinks, sequences)],
-)
-old_launch = operator.launch_of_both
+attention, first = dash_attn.attention, [function.attended, operator.gradients]
+old_launch = operator.launch_any
 for name in [name for name in sys.modules if name.partition(".")[0] == "dash_attn"]:
     del sys.modules[name]
 again = importlib.import_module("dash_attn")
 assert again is not dash_attn and again.attention is not attention  # which imports dash_attn.torch
-modules = [sys.modules[f"dash_attn.torch.{name}"] for name in ("operator", "sinks", "sequences")]
-assert [module.gradients for module in modules] == first and modules[0] is not operator
+modules = [sys.modules[f"dash_attn.torch.{name}"] for name in ("function", "operator")]
+assert [modules[0].attended, modules[1].gradients] == first and modules[1] is not operator
 for module in modules:
     importlib.reload(module)
-launch = sys.modules["dash_attn.torch.operator"].launch_of_both
-assert launch is not old_launch and first[0]._dash_functions["CUDA"] is launch
+launch = sys.modules["dash_attn.torch.operator"].launch_any
+assert launch is not old_launch and first[1]._dash_functions["CUDA"] is launch
 
 with FakeTensorMode():
-    q, lse, cu = (
+    q, lse = (
         torch.empty(1, 2, 64, 64, dtype=torch.bfloat16, device="cuda"),
         torch.empty(1, 2, 64, device="cuda"),
-        torch.empty(2, dtype=torch.int32),
     )
-    for operation in (operator.gradients, modules[0].gradients):
-        assert [tuple(one.shape) for one in operation(q, q, q, q, q, lse, -1, -1, 1.0)] == [
-            (1, 2, 64, 64)
-        ] * 3
-    assert len(modules[1].gradients(q, q, q, q, q, lse, torch.empty(2), -1, -1, 1.0)) == 4
+    sink, cu = torch.empty(2, device="cuda"), torch.empty(2, dtype=torch.int32, device="cuda")
+    for operation in (operator.gradients, modules[1].gradients):
+        *found, dsink = operation(q, q, q, q, q, lse, -1, -1, 1.0)
+        assert [tuple(one.shape) for one in found] == [(1, 2, 64, 64)] * 3 and dsink is None
+    assert operation(q, q, q, q, q, lse, -1, -1, 1.0, None, sink)[3].shape == (1, 2)
+    packed = q[0].transpose(0, 1)
+    of_packed = [*[packed] * 5, lse[0], -1, -1, 1.0, None, sink, cu]
+    assert operation(*of_packed)[3].shape == (1, 2)
 
 try:
     registry.define(operator.NAME, "(Tensor q) -> Tensor")

@@ -25,7 +25,7 @@ from on_cpu import (
 
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention, reference  # noqa: E402
-from dash_attn.torch import function, operator, pieces, sequences, sinks  # noqa: E402
+from dash_attn.torch import function, operator, pieces  # noqa: E402
 from dash_attn.torch.problem import is_readable  # noqa: E402
 
 BF16 = torch.bfloat16
@@ -95,17 +95,10 @@ def on_cpu() -> None:
     torch._C._cuda_getCurrentRawStream = lambda index: 0
     for module in (operator, pieces):
         module.kernel_of = lambda wanted: Exact(wanted.window)
-    sequences.kernel_for = sinks.kernel_for = lambda head_dim, dtype, window, level, **_: Exact(
-        window
-    )
-    function.launch, operator.launches = operator.launch, Forgetful()
-    for name, launch in (
-        (operator.NAME, operator.launch_of_both),
-        (sequences.NAME, sequences.launch),
-        (sinks.NAME, sinks.launch),
-        (sinks.OF_SEQUENCES, sinks.launch_list),
-    ):
-        LIBRARY.impl(name.partition("::")[2], launch, "CPU", allow_override=True)
+    operator.kernel_for = lambda head_dim, dtype, window, level, **_: Exact(window)
+    function.launch_any, operator.launches = operator.launch_any, Forgetful()
+    name = operator.NAME.partition("::")[2]
+    LIBRARY.impl(name, operator.launch_any, "CPU", allow_override=True)
 
 
 def tensors(batch: int = 2, heads: int = 4, kv_heads: int = 4, rows: int = 6) -> list[torch.Tensor]:
@@ -289,7 +282,7 @@ def sliced() -> None:
             (sizes, "bshd"),
         )
         demand_same(
-            operator.launch_of_both(do, q, k, v, o, lse, -1, -1, 0.125, torch.zeros_like(lse)),
+            operator.launch_any(do, q, k, v, o, lse, -1, -1, 0.125, torch.zeros_like(lse))[:3],
             expected[1:],
             (sizes, "LSE"),
         )

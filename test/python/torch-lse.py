@@ -20,7 +20,7 @@ from on_cpu import LAUNCHED  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from dash_attn import attention  # noqa: E402
-from dash_attn.torch import kernels, operator, sequences, sinks  # noqa: E402
+from dash_attn.torch import kernels, operator  # noqa: E402
 from dash_attn.torch.delta import delta_of  # noqa: E402
 
 HEADS, KV_HEADS, ROWS = 4, 2, 12
@@ -324,18 +324,18 @@ def through_pytorch() -> None:
         operator.gradients, (o, q, k, v, o, lse, -1, -1, 0.125, lse), test_utils=tests
     )
     torch.library.opcheck(
-        sinks.gradients, (o, q, k, v, o, lse, sink, -1, -1, 0.125, lse), test_utils=tests
+        operator.gradients, (o, q, k, v, o, lse, -1, -1, 0.125, lse, sink), test_utils=tests
     )
     q, k, v, sink = (x.detach() for x in packed(has_sink=True))
     o, lse = ours(q, k, v, cu_seqlens_q=CU)
     torch.library.opcheck(
-        sequences.gradients,
-        (o, q, k, v, o, lse, CU, CU, -1, -1, 0.125, "run", lse),
+        operator.gradients,
+        (o, q, k, v, o, lse, -1, -1, 0.125, lse, None, CU, CU, "run"),
         test_utils=tests[:2],
     )
     torch.library.opcheck(
-        sinks.gradients_of_sequences,
-        (o, q, k, v, o, lse, sink, CU, CU, -1, -1, 0.125, "run", lse),
+        operator.gradients,
+        (o, q, k, v, o, lse, -1, -1, 0.125, lse, sink, CU, None, "batch"),
         test_utils=tests[:2],
     )
 
@@ -380,7 +380,7 @@ def in_place() -> None:
             "one of the variables needed for gradient computation has been modified by an inplace"
             " operation"
         ),
-        "AttentionOfSequencesWithSink is a view and is being modified inplace",
+        "Attention is a view and is being modified inplace",
     )
     gate = torch.linspace(0.1, 2, ROWS)
 

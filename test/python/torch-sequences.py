@@ -18,7 +18,7 @@ from on_cpu import LAUNCHED, LIBRARY, gradients_of_lists  # noqa: E402
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention  # noqa: E402
 from dash_attn.reference import Mask, backward, forward  # noqa: E402
-from dash_attn.torch import problem, sequences  # noqa: E402
+from dash_attn.torch import operator, problem, sequences  # noqa: E402
 from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
 
 BF16, EMPTY = torch.bfloat16, torch.empty(0)
@@ -152,8 +152,8 @@ def in_pytorch() -> None:
     q, k, v = (x.detach() for x in tensors())
     o, lse = attention(q, k, v, cu_seqlens_q=cu[0], cu_seqlens_k=cu[1], return_lse=True)
     torch.library.opcheck(
-        sequences.gradients,
-        (o, q, k, v, o, lse, *cu, -1, 0, 0.125, "run"),
+        operator.gradients,
+        (o, q, k, v, o, lse, -1, 0, 0.125, None, None, *cu),
         test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
     )
     for dynamic in (False, True):

@@ -20,7 +20,7 @@ import dash_attn.transformers  # noqa: E402
 from torch._dynamo.testing import AotEagerAndRecordGraphs  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
-from dash_attn.torch import sinks  # noqa: E402
+from dash_attn.torch import operator, sinks  # noqa: E402
 
 HEADS, KV_HEADS, ROWS = 4, 2, 12
 
@@ -167,8 +167,8 @@ def through_pytorch() -> None:
     q, k, v, sink = (x.detach() for x in inputs)
     o, lse = attention(q, k, v, sink=sink, return_lse=True)
     torch.library.opcheck(
-        sinks.gradients,
-        (o, q, k, v, o, lse, sink.float(), -1, -1, 0.125),
+        operator.gradients,
+        (o, q, k, v, o, lse, -1, -1, 0.125, None, sink.float()),
         test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
     )
 
@@ -254,19 +254,18 @@ def packed() -> None:
         *(x.detach() for x in inputs[:3]), sink=sink.detach(), cu_seqlens_q=cu, return_lse=True
     )
     torch.library.opcheck(
-        sinks.gradients_of_sequences,
+        operator.gradients,
         (
             o,
             *(x.detach() for x in inputs[:3]),
             o,
             lse,
-            sink.detach().float(),
-            cu,
-            cu,
             -1,
             -1,
             0.125,
-            "run",
+            None,
+            sink.detach().float(),
+            cu,
         ),
         test_utils=("test_schema", "test_faketensor"),
     )

@@ -22,7 +22,7 @@ from torch.nn.attention import register_flash_attention_impl
 from ..errors import ArgumentError, CapacityError
 from ..kernel.problem import Window, window_of
 from ..support.forks import new_lock
-from .operator import launch
+from .operator import launch, launch_any
 from .problem import (
     Lengths,
     refusal_of_device,
@@ -30,7 +30,6 @@ from .problem import (
     refusal_of_sequences,
     refusal_of_tensors,
 )
-from .sequences import launch as launch_list
 
 FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT = (
     "_flash_attention_backward",
@@ -165,20 +164,8 @@ class DropIn:
             else _refusal(q, k, v, dropout, "bshd")
         )
         if reason is None and is_list:
-            found, reason = self._attempt(
-                FLASH,
-                launch_list,
-                do,
-                q,
-                k,
-                v,
-                o,
-                lse,
-                cum_q,
-                cum_k,
-                *window_of(causal, window),
-                _number(scale, q),
-            )
+            given = (do, q, k, v, o, lse, *window_of(causal, window), _number(scale, q))
+            found, reason = self._attempt(FLASH, launch_list, *given, cum_q, cum_k)
         elif reason is None:
             found, reason = self._serve(
                 FLASH, do, q, k, v, o, lse, window_of(causal, window), scale, "bshd"
@@ -539,6 +526,11 @@ def _refusal(
         else refusal_of_sequences(q, k, v, lengths)
     )
     return of_tensors or refusal_of_device(q.device.index)
+
+
+def launch_list(*given: Any) -> tuple[Any, ...]:
+    """dq, dk and dv of packed sequences, whose offsets come last."""
+    return launch_any(*given[:9], cu_q=given[9], cu_k=given[10])[:3]
 
 
 def _number(scale: float | None, q: Any) -> float:

@@ -6,69 +6,61 @@ from __future__ import annotations
 import torch
 
 from ..kernel.problem import CAUSAL, FULL, Window
+from . import sequences
+from .head_dims import alike, padding
+from .sinks import with_sink
 
 
 def forward(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    left: int,
+    right: int,
+    scale: float,
+    sink: torch.Tensor | None,
+    cu_q: torch.Tensor | None,
+    cu_k: torch.Tensor | None,
+    max_q: int | None,
+    max_k: int | None,
+    level: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of
-    windows FlashAttention's."""
-    o, lse = computed(q, k, v, left, right, scale)
-    return o, lse.reshape(q.shape[:3])
-
-
-def computed(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The LSE as the operator gives it: cuDNN's with a dimension of 1 behind the rows."""
+    windows and of packed sequences, which have offsets, FlashAttention's. level: of the backward
+    pass alone, as nothing here depends on it."""
+    if cu_q is not None:
+        o, lse = sequences.forward(q, k, v, cu_q, cu_k, max_q, max_k, left, right, scale)
+        if sink is None:
+            return o, lse
+        o, lse = with_sink(o.transpose(0, 1), lse, sink.float())
+        return o.transpose(0, 1), lse
     if left < 0 and right <= 0:
-        found = torch.ops.aten._scaled_dot_product_cudnn_attention.default(
+        o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention.default(
             q, k, v, None, True, 0.0, right == 0, False, scale=scale
         )
-        return found[0], found[1]
-    of_v = v.shape[3]
-    q, k, v = alike(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
-    o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
-        q,
-        k,
-        v,
-        None,
-        None,
-        q.shape[1],
-        k.shape[1],
-        0.0,
-        False,
-        False,
-        scale=scale,
-        window_size_left=left,
-        window_size_right=right,
-    )
-    if of_v < o.shape[3]:
-        o = o[..., :of_v].contiguous()
-    return o.transpose(1, 2), lse
-
-
-def alike(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """As FlashAttention takes them, which has one head dim: the narrower ones are filled up with
-    columns of zeros. Those of q and k change no bit of a score; those of v become columns of o
-    that are left out."""
-    of_qk, of_v = q.shape[-1], v.shape[-1]
-    if of_qk < of_v:
-        return _widened(q, of_v), _widened(k, of_v), v
-    return q, k, (_widened(v, of_qk) if of_v < of_qk else v)
-
-
-def _widened(tensor: torch.Tensor, columns: int) -> torch.Tensor:
-    return torch.nn.functional.pad(tensor, (0, columns - tensor.shape[-1]))
-
-
-def padding(of_qk: int, of_v: int) -> str:
-    """What `alike` does, for people."""
-    if of_qk == of_v:
-        return ""
-    return f", {'q and k' if of_qk < of_v else 'v'} padded to head dim {max(of_qk, of_v)}"
+        lse = lse.reshape(q.shape[:3])  # which has a dimension of 1 behind the rows
+    else:
+        of_v = v.shape[3]
+        q, k, v = alike(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
+        o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
+            q,
+            k,
+            v,
+            None,
+            None,
+            q.shape[1],
+            k.shape[1],
+            0.0,
+            False,
+            False,
+            scale=scale,
+            window_size_left=left,
+            window_size_right=right,
+        )
+        if of_v < o.shape[3]:
+            o = o[..., :of_v].contiguous()
+        o = o.transpose(1, 2)
+    return (o, lse) if sink is None else with_sink(o, lse, sink.float())
 
 
 def operator_of_forward(window: Window, of_qk: int, of_v: int) -> str:

@@ -9,18 +9,12 @@ import torch
 from ..kernel.coverage import Coverage
 from ..kernel.problem import LAYOUTS, Window, demand, plain, plain_options, window_of
 from . import pieces
-from .forward import computed, forward
-from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold
+from .forward import forward
+from .operator import Gradients, fold, gradients, launch_any, unfold
 from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, signature
 from .refusal import Call, refusal_of_call
-from .sequences import AttentionOfSequences, opaque_of_sequences
-from .sinks import (
-    AttentionOfSequencesWithSink,
-    AttentionWithSink,
-    opaque_of_sequences_with_sink,
-    opaque_with_sink,
-    refusal_of_sink,
-)
+from .registry import SPACE, define, implement
+from .sinks import refusal_of_sink
 
 _PLAIN = {
     (bool, type(None), of_scale, str, of_layout)
@@ -170,8 +164,9 @@ def attention(
         accepted = _accepted[key]  # asked once about calls that are alike
     except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
         accepted = _accept(key, q, k, v, causal, window, scale, level, layout, is_compiling)
-    if accepted.coverage is not None:
+    if sink is not None:
         demand(refusal_of_sink(sink, q, layout or LAYOUTS[0]))
+    if accepted.coverage is not None:
         options = {
             "window": accepted.window,
             "scale": accepted.scale,
@@ -197,18 +192,8 @@ def attention(
         q, k, v = readable(q), readable(k), readable(v)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-    given = (q, k, v, *accepted.window, accepted.scale)
-    if sink is not None:
-        demand(refusal_of_sink(sink, q))
-        o, lse = (opaque_with_sink if is_compiling else AttentionWithSink.apply)(
-            *given[:3], sink, *given[3:]
-        )
-    elif is_compiling:
-        o, lse = _opaque(*given)
-    elif return_lse or is_transformed:
-        o, lse = AttentionAndLse.apply(*given)
-    else:
-        o, lse = _apply_attention(*given), None
+    apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
+    o, lse = apply(q, k, v, *accepted.window, accepted.scale, sink, *_NO_LENGTHS, level)
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse) if return_lse else o
@@ -230,18 +215,9 @@ def _of_sequences(
     call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
     demand(refusal_of_call(call))
     q, k, v = readable(q), readable(k), readable(v)
-    rest = (
-        *lengths.filled(q, k),
-        *call.sides,
-        q.shape[2] ** -0.5 if scale is None else scale,
-        level,
-    )
-    is_compiling = torch.compiler.is_compiling()
-    if sink is None:
-        return (opaque_of_sequences if is_compiling else AttentionOfSequences.apply)(q, k, v, *rest)
-    return (opaque_of_sequences_with_sink if is_compiling else AttentionOfSequencesWithSink.apply)(
-        q, k, v, sink, *rest
-    )
+    scale = q.shape[2] ** -0.5 if scale is None else scale
+    apply = attended if torch.compiler.is_dynamo_compiling() else _attend
+    return apply(q, k, v, *call.sides, scale, sink, *lengths.filled(q, k), level)
 
 
 def _accept(
@@ -291,93 +267,90 @@ def _is_key(causal: Any, window: Any, scale: Any, level: Any, layout: Any) -> bo
 
 
 class Attention(torch.autograd.Function):
-    """Outside of the operator, in the form that PyTorch's transforms do not take, and with one
-    output: that is what costs least on the host."""
+    """`forward` with the gradients of q, k, v and the sink. Both of its outputs may be
+    differentiated."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        left: int,
-        right: int,
-        scale: float,
-    ) -> torch.Tensor:
-        o, lse = computed(q, k, v, left, right, scale)
-        ctx.given = (left, right, scale)
-        ctx.save_for_backward(q, k, v, o, lse)
-        return o
+    def forward(ctx: Any, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        o, lse = forward(*given)
+        q, k, v, left, right, scale, sink, cu_q, cu_k, _, _, level = given
+        ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
+        ctx.given = (left, right, scale, level)
+        ctx.set_materialize_grads(False)
+        return o, lse
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor) -> tuple[Any, ...]:
-        q, k, v, o, lse = ctx.saved_tensors
-        is_differentiated = torch.is_grad_enabled()
-        if not is_differentiated and is_plain(do, q, k, v):
-            dq, dk, dv = launch(do, q, k, v, o, lse, *ctx.given)
+    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
+        if do is None and dlse is None:
+            return (None,) * 12
+        q, k, v, o, lse, sink, cu_q, cu_k = ctx.saved_tensors
+        left, right, scale, level = ctx.given
+        if do is None:
+            do = torch.zeros_like(o)
+        if torch.is_grad_enabled():
+            function = Gradients.apply
+        elif dlse is None and is_plain(do, q, k, v):
+            function = launch_any  # without the operator, which costs the host more
         else:
-            dq, dk, dv = (Gradients.apply if is_differentiated else gradients)(
-                do, q, k, v, o, lse.reshape(q.shape[:3]), *ctx.given
-            )
-        return dq, dk, dv, None, None, None
+            function = gradients
+        numbers = None if sink is None else sink.float()
+        dq, dk, dv, dsink = function(
+            do, q, k, v, o, lse, left, right, scale, dlse, numbers, cu_q, cu_k, level
+        )
+        if dsink is not None:
+            dsink = dsink.sum(0).to(sink.dtype)
+        return dq, dk, dv, None, None, None, dsink, None, None, None, None, None
 
 
 # What `Attention.apply` does where no transform of torch.func is active, without asking once more
 # whether one is.
-_apply_attention = super(torch.autograd.Function, Attention).apply
+_apply = super(torch.autograd.Function, Attention).apply
 
 
-class AttentionAndLse(torch.autograd.Function):
-    """The same with the LSE as an output, which has a gradient, too; also under torch.func and
-    vmap, and in compiled programs."""
+class Transformed(Attention):
+    """The same in the form that transforms of torch.func take, which costs more on the host."""
 
     forward = staticmethod(forward)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-        ctx.save_for_backward(*inputs[:3], *output)
-        ctx.given = inputs[3:]
+        q, k, v, left, right, scale, sink, cu_q, cu_k, _, _, level = inputs
+        ctx.save_for_backward(q, k, v, *output, sink, cu_q, cu_k)
+        ctx.given = (left, right, scale, level)
         ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
-        if dlse is None:
-            return (None,) * 6 if do is None else Attention.backward(ctx, do)
-        *saved, o, lse = ctx.saved_tensors
-        function = Gradients.apply if torch.is_grad_enabled() else gradients
-        return (
-            *function(torch.zeros_like(o) if do is None else do, *saved, o, lse, *ctx.given, dlse),
-            None,
-            None,
-            None,
-        )
-
-    @staticmethod
-    def vmap(
-        info: Any,
-        in_dims: tuple[Any, ...],
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        *rest: Any,
-    ) -> Any:
-        folded = fold(info.batch_size, in_dims[:3], (q, k, v))
-        return unfold(info.batch_size, AttentionAndLse.apply(*folded, *rest)), (0, 0)
+    def vmap(info: Any, in_dims: tuple[Any, ...], *given: Any) -> Any:
+        folded = fold(info.batch_size, in_dims, given, _SINK)
+        return unfold(info.batch_size, Transformed.apply(*folded)), (0, 0)
 
 
-_opaque = opaque(AttentionAndLse)
+_SINK = 6  # its place among what is given
+_NO_LENGTHS = Lengths()
+
+NAME = f"{SPACE}::attention"
+define(
+    NAME,
+    "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, Tensor? sink, Tensor?"
+    " cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, str level)"
+    " -> (Tensor, Tensor)",
+)
 
 
-class Gradients(FirstDerivatives):
-    @staticmethod
-    def forward(*arguments: Any) -> tuple[torch.Tensor, ...]:
-        return gradients(*arguments)
+def _attend(*given: Any) -> Any:
+    is_transformed = torch._C._are_functorch_transforms_active()
+    return (Transformed if is_transformed else Attention).apply(*given)
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-        return unfold(
-            info.batch_size, Gradients.apply(*fold(info.batch_size, in_dims, arguments))
-        ), (0, 0, 0)
+
+# The same for programs that Dynamo compiles, as an operator that it does not look into. It would
+# make a graph of the Function, and keep what that saves for the backward pass without looking
+# whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
+# silence. Autograd keeps tensors of a call, and says what it says in eager mode. Whatever comes
+# behind Dynamo sees the operators that the Function calls; so do transforms of torch.func, whose
+# own treatment of operators must not come first.
+for key in ("CompositeImplicitAutograd", "FuncTorchDynamicLayerFrontMode"):
+    implement(NAME, key)(_attend)
+attended = getattr(torch.ops, SPACE).attention.default
 
 
 def _autocast(*tensors: Any) -> tuple[Any, ...]:

@@ -1,32 +1,31 @@
-"""The operator dash::attention_backward: what PyTorch knows of it, for eager calls, compiled
-programs and vmap."""
+"""The operator dash::attention_backward, of batches and of packed sequences, with and without a
+sink: what PyTorch knows of it, for eager calls, compiled programs and vmap."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ..kernel.launch import Launch
-from ..kernel.problem import Window
+from ..kernel.problem import ONE_SINK, Window
 from ..kernel.workspace import PER_THREAD
 from . import pieces
-from .delta import delta_of
-from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
+from .delta import in_place_of_o
+from .kernels import MOST_LAUNCHES, kernel_for, kernel_of, launches, order_of
 from .problem import coverage_of, is_readable, signature
-from .registry import define, implement
+from .registry import SPACE, define, implement
+from .sequences import NO_VMAP
 
-# The package may be there twice, once under another name, from Hugging Face's hub; names of
-# operators are one process's.
-PACKAGE = __name__.partition(".")[0]
-SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
 NAME = f"{SPACE}::attention_backward"
 define(
     NAME,
     "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float"
-    " scale, Tensor? dlse=None) -> (Tensor, Tensor, Tensor)",
+    " scale, Tensor? dlse=None, Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor?"
+    ' cu_seqlens_k=None, str level="run") -> (Tensor, Tensor, Tensor, Tensor)',
 )
+SINK = 10  # its place among the arguments, in front of both offsets
 
 
 def launch(
@@ -111,7 +110,7 @@ def _prepare(
     )
 
 
-def launch_of_both(
+def launch_any(
     do: torch.Tensor,
     q: torch.Tensor,
     k: torch.Tensor,
@@ -122,62 +121,91 @@ def launch_of_both(
     right: int,
     scale: float,
     dlse: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The same where the LSE may have a gradient, too, [batch, heads, rows] of float32."""
-    if dlse is None:
-        return launch(do, q, k, v, o, lse, left, right, scale)
-    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    pieces.backward(
-        (left, right),
-        "bhsd",
-        scale,
-        q=q,
-        k=k,
-        v=v,
-        do=do,
-        lse=lse,
-        dq=dq,
-        dk=dk,
-        dv=dv,
-        delta=delta_of(do, o, lse, dlse),
+    sink: torch.Tensor | None = None,
+    cu_q: torch.Tensor | None = None,
+    cu_k: torch.Tensor | None = None,
+    level: str = "run",
+) -> tuple[torch.Tensor | None, ...]:
+    """What the operator does: dq, dk, dv and dsink, None without a sink, on the current stream.
+
+    dlse: the gradient of the LSE, of its shape: [batch, heads, rows] of float32. sink: [heads] of
+    float32, whose gradient is of each batch by itself, [batch, heads] of float32. cu_q, cu_k:
+    offsets of packed sequences, which then are the batch; all else is as `attention` has it,
+    gradients of rows outside of all sequences are 0, and cu_k is cu_q if None. Raises
+    ArgumentError before anything is launched.
+    """
+    if cu_q is None and dlse is None and sink is None:
+        return *launch(do, q, k, v, o, lse, left, right, scale), None
+    o, delta = in_place_of_o(do, o, lse, dlse)
+    tensors = {"q": q, "k": k, "v": v, "do": do, "o": o, "lse": lse, "delta": delta, "sink": sink}
+    if cu_q is None:
+        found = like_inputs(q, k, v, sink, cu_q)
+        tensors |= zip(pieces.GRADIENTS, found)
+        pieces.backward((left, right), "bhsd", scale, **tensors)
+        return found
+    has = {"has_sink": sink is not None, "takes_delta": delta is not None}
+    kernel = kernel_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
+    found = like_inputs(q, k, v, sink, cu_q)
+    tensors |= zip(pieces.GRADIENTS, found)
+    tensors |= {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
+    pieces.backward_of_sequences(kernel, scale, **tensors)
+    return found
+
+
+def like_inputs(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sink: torch.Tensor | None,
+    cu_q: torch.Tensor | None,
+) -> tuple[torch.Tensor | None, ...]:
+    """Memory for all gradients: of packed sequences zeros, for rows that are in none."""
+    make, batch = (
+        (torch.empty_like, q.shape[0]) if cu_q is None else (torch.zeros_like, cu_q.shape[0] - 1)
     )
-    return dq, dk, dv
+    dsink = None if sink is None else q.new_empty((batch, q.shape[1]), dtype=torch.float32)
+    return make(q), make(k), make(v), dsink
 
 
-implement(NAME, "CUDA")(launch_of_both)
+implement(NAME, "CUDA")(launch_any)
 
 
 @implement(NAME, "fake")
 def _fake(
-    do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any
-) -> tuple[torch.Tensor, ...]:
-    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    do: Any,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: Any,
+    lse: Any,
+    left: Any,
+    right: Any,
+    scale: Any,
+    dlse: Any = None,
+    sink: Any = None,
+    cu_q: Any = None,
+    *_: Any,
+) -> tuple[torch.Tensor | None, ...]:
+    return like_inputs(q, k, v, sink, cu_q)
 
 
 @implement(NAME, "vmap")
-def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-    return unfold(info.batch_size, gradients(*fold(info.batch_size, in_dims, arguments))), (0, 0, 0)
+def of_batches(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+    """vmap's dimension becomes part of the batch."""
+    found = gradients(*fold(info.batch_size, in_dims, arguments, SINK))
+    return unfold(info.batch_size, found), tuple(None if one is None else 0 for one in found)
 
 
 gradients = getattr(torch.ops, SPACE).attention_backward.default
 
 
-def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
-    """What applies a function in programs that Dynamo compiles, and is a call to it. It would
-    make a graph of the function, and keep what that saves for the backward pass without looking
-    whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
-    silence. Autograd keeps tensors of a call, and says what it says in eager mode."""
+class Gradients(torch.autograd.Function):
+    """The operator where a graph of the backward pass is made: a pass back through it is told that
+    there is nothing."""
 
-    @torch.compiler.allow_in_graph
-    def apply(*given: Any) -> Any:
-        return function.apply(*given)
-
-    return apply
-
-
-class FirstDerivatives(torch.autograd.Function):
-    """Where a graph of the backward pass is made: a pass back through it is told that there is
-    nothing."""
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[torch.Tensor | None, ...]:
+        return gradients(*arguments)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -190,12 +218,22 @@ class FirstDerivatives(torch.autograd.Function):
             " SDPBackend.MATH"
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+        found = Gradients.apply(*fold(info.batch_size, in_dims, arguments, SINK))
+        return unfold(info.batch_size, found), tuple(None if one is None else 0 for one in found)
 
-def fold(count: int, dims: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
-    """vmap's dimension becomes part of the batch of tensors; other arguments stay."""
+
+def fold(count: int, dims: Sequence[int | None], arguments: Sequence[Any], sink: int) -> list[Any]:
+    """vmap's dimension becomes part of the batch of tensors; other arguments stay. sink: its place,
+    in front of both offsets: it is one for all, and packed sequences are refused."""
+    if any(offsets is not None for offsets in arguments[sink + 1 : sink + 3]):
+        raise RuntimeError(NO_VMAP)
+    if any(dim is not None for dim in dims[sink : sink + 1]):
+        raise RuntimeError(ONE_SINK)
     return [
-        _fold_one(count, dim, one) if isinstance(one, torch.Tensor) else one
-        for dim, one in zip(dims, arguments)
+        _fold_one(count, dim, one) if isinstance(one, torch.Tensor) and i != sink else one
+        for i, (dim, one) in enumerate(zip(dims, arguments))
     ]
 
 
@@ -204,5 +242,5 @@ def _fold_one(count: int, dim: int | None, tensor: torch.Tensor) -> torch.Tensor
     return whole.reshape(-1, *whole.shape[2:])
 
 
-def unfold(count: int, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    return tuple(tensor.unflatten(0, (count, -1)) for tensor in tensors)
+def unfold(count: int, tensors: Sequence[torch.Tensor | None]) -> tuple[torch.Tensor | None, ...]:
+    return tuple(None if tensor is None else tensor.unflatten(0, (count, -1)) for tensor in tensors)

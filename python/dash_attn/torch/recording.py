@@ -18,9 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ..compare.runs import BLOCK, Entry, Run, Space
 from .hash_log import Log
 from .hashing import hash_blocks
-from .operator import NAME as OF_BATCHES
+from .operator import NAME, SINK
 from .problem import ELEMENTS
-from .sequences import NAME as OF_LISTS
 
 # These give memory that is not written yet.
 UNFILLED = (
@@ -233,8 +232,10 @@ class Recorder(TorchDispatchMode):
 
     def _see_blocks(self, tensor: torch.Tensor, name: str, args: Any) -> None:
         """The number of the entry that was made last."""
-        operator, call = name.removesuffix(".default").replace(".", "::"), None
-        if operator == OF_BATCHES:
+        is_ours, call = name.removesuffix(".default").replace(".", "::") == NAME, None
+        # arguments that have their defaults may be left out
+        sink, cu_q = (*args[SINK : SINK + 2], None, None)[:2] if is_ours else (None, None)
+        if is_ours and sink is None and cu_q is None:
             _, q, k, v, *_ = args
             call = {
                 "q": tuple(q.shape),
@@ -243,7 +244,7 @@ class Recorder(TorchDispatchMode):
                 "window": tuple(args[6:8]),
                 "element": ELEMENTS[q.dtype],
             }
-        axis = 0 if operator == OF_LISTS and tensor.dim() == 3 else tensor.dim() - 2
+        axis = 0 if cu_q is not None and tensor.dim() == 3 else tensor.dim() - 2
         self._spaces[len(self._found) - 1] = (
             Space(tuple(tensor.shape), axis, (), call),
             hash_blocks(tensor, axis, BLOCK),

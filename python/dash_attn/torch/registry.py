@@ -9,6 +9,11 @@ from typing import Any
 
 import torch
 
+# The package may be there twice, once under another name, from Hugging Face's hub; names of
+# operators are one process's.
+PACKAGE = __name__.partition(".")[0]
+SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
+
 
 def define(name: str, schema: str) -> None:
     """Declares SPACE::OPERATOR, once. Raises RuntimeError where another version of the package
@@ -19,7 +24,7 @@ def define(name: str, schema: str) -> None:
     found, wanted = _overload(name)._schema, torch._C.parse_schema(name + schema)
     if str(found) != str(wanted):
         raise RuntimeError(
-            f"this process has imported another version of {__name__.partition('.')[0]} before,"
+            f"this process has imported another version of {PACKAGE} before,"
             f" whose operator is {found}, expected {wanted}: start the process again"
         )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from .operator import gradients
 from .sinks import add_sink
-from .sinks import gradients as gradients_with_sink
 
 _known = False
 
@@ -60,28 +59,16 @@ def _teach() -> None:
         left: int,
         right: int,
         scale: float,
-        *dlse: Any,
+        dlse: Any = None,
+        sink: Any = None,
+        *rest: Any,
     ) -> list[Any]:
-        return [([way] * 3, [*[way] * 6, *[None] * 3, *[way] * len(dlse)]) for way in ways]
-
-    @register_sharding(gradients_with_sink)
-    def rule_with_sink(
-        do: Any,
-        q: Any,
-        k: Any,
-        v: Any,
-        o: Any,
-        lse: Any,
-        sink: Any,
-        left: int,
-        right: int,
-        scale: float,
-        *dlse: Any,
-    ) -> list[Any]:
-        return [
-            ([way] * 4, [*[way] * 6, of_sink, *[None] * 3, *[way] * len(dlse)])
-            for way, of_sink in zip(ways, of_sinks)
-        ]
+        found = []
+        for way, of_sink in zip(ways, of_sinks):
+            of_dlse = None if dlse is None else way
+            of_sink, of_dsink = (None, None) if sink is None else (of_sink, way)
+            found.append(([way] * 3 + [of_dsink], [*[way] * 6, *[None] * 3, of_dlse, of_sink]))
+        return found
 
     @register_sharding(add_sink)
     def rule_of_forward(o: Any, lse: Any, sink: Any) -> list[Any]:

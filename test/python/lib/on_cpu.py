@@ -171,6 +171,10 @@ def launch_list(*arguments: Any) -> tuple[Any, ...]:
     return gradients_of_lists("dash, packed", *arguments)
 
 
+def launch_of_dropin(*arguments: Any) -> tuple[Any, ...]:
+    return launch_list(*arguments[:6], *arguments[9:], *arguments[6:9])
+
+
 def gradients(
     by: str,
     do: Any,
@@ -207,10 +211,6 @@ def of_lse(dlse: Any) -> str:
 
 def launch(*arguments: Any) -> tuple[Any, ...]:
     return gradients("dash", *arguments)
-
-
-def launch_of_both(*arguments: Any) -> tuple[Any, ...]:
-    return gradients("dash", *arguments[:9], dlse=arguments[9] if len(arguments) > 9 else None)
 
 
 def launch_with_sink(
@@ -285,22 +285,52 @@ def launch_list_with_sink(
     return found
 
 
+def launch_any(
+    do: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    o: Any,
+    lse: Any,
+    left: int,
+    right: int,
+    scale: float,
+    dlse: Any = None,
+    sink: Any = None,
+    cu_q: Any = None,
+    cu_k: Any = None,
+    level: str = "run",
+) -> tuple[Any, ...]:
+    """The operator of the backward pass."""
+    given, sinks, numbers = (
+        (do, q, k, v, o, lse),
+        () if sink is None else (sink,),
+        (left, right, scale),
+    )
+    if cu_q is not None:
+        function = launch_list if sink is None else launch_list_with_sink
+        offsets = (cu_q, cu_q if cu_k is None else cu_k)
+        found = function(*given, *sinks, *offsets, *numbers, level, dlse)
+    elif sink is not None:
+        found = launch_with_sink(*given, sink, *numbers, dlse)
+    else:
+        found = gradients("dash", *given, *numbers, dlse=dlse)
+    return found if len(found) == 4 else (*found, None)
+
+
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, sequences, sinks, problem, refusal = (
+    function, dropin, operator, problem, refusal = (
         importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "refusal")
+        for name in ("function", "dropin", "operator", "problem", "refusal")
     )
-    torch.library.impl(operator.NAME, "CPU", launch_of_both)
-    torch.library.impl(sequences.NAME, "CPU", launch_list)
-    torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
-    torch.library.impl(sinks.OF_SEQUENCES, "CPU", launch_list_with_sink)
-    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = (
+    torch.library.impl(operator.NAME, "CPU", launch_any)
+    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch_any = (
         "cpu",
         "CPU",
         launch,
-        launch_list,
-        launch,
+        launch_of_dropin,
+        launch_any,
     )
     for module in (refusal, dropin):
         module.refusal_of_device = lambda index: None
