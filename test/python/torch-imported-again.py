@@ -1,11 +1,14 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Importing changes no switch of PyTorch. The package may be imported again: operators are what
-they were, do what the last import says, and another version is refused in a line."""
+"""Importing changes no switch of PyTorch, and leaves its compiler out. The package may be imported
+again: operators are what they were, do what the last import says, and another version is refused in
+a line."""
 
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -82,3 +85,15 @@ except RuntimeError as error:
     assert str(error).endswith(": start the process again"), error
 else:
     raise AssertionError("expected another version to be refused")
+
+# PyTorch's compiler takes seconds to import, and most programs compile nothing.
+LIGHT = """
+import sys
+import torch
+before = "torch._dynamo" in sys.modules
+import dash_attn
+dash_attn.attention, dash_attn.enable, dash_attn.explain
+assert ("torch._dynamo" in sys.modules) == before, "dash_attn has imported torch._dynamo"
+"""
+folder = str(Path(__file__).parents[2] / "python")
+subprocess.run([sys.executable, "-c", LIGHT], env={**os.environ, "PYTHONPATH": folder}, check=True)

@@ -29,8 +29,10 @@ from ..kernel.problem import (
 ELEMENTS = {getattr(torch, name): element for name, element in problem.ELEMENTS.items()}
 DEVICE = "cuda"
 NUMBERS = (int, float, torch.SymFloat)
-for asked in (coverage.ask, coverage.limits):  # of libdash, which no compiled program can call
-    torch.compiler.assume_constant_result(asked)
+# No compiled program can call libdash. torch.compiler.assume_constant_result does this, too, but
+# imports all of the compiler.
+for asked in (coverage.ask, coverage.limits):
+    asked._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 # Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits
 # whatever is beside it.
@@ -326,7 +328,6 @@ def is_plain(*tensors: torch.Tensor) -> bool:
     )
 
 
-@torch.compiler.assume_constant_result
 def refusal_of_device(index: int | None) -> str | None:
     """Why kernels cannot run on this CUDA device; asked of PyTorch once, as it takes its time."""
     if index not in _DEVICES:
@@ -334,6 +335,7 @@ def refusal_of_device(index: int | None) -> str | None:
     return _DEVICES[index]
 
 
+refusal_of_device._dynamo_marked_constant = True  # type: ignore[attr-defined]
 _DEVICES: dict[int | None, str | None] = {}
 
 
