@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""split.py [--dash-opt PATH] [--repeats N] DIR: programs with dV apart, on a GPU.
+"""split.py [--dash-opt PATH] [--repeats N] DIR: work that is split, beside the same in one, on a GPU:
+dV in a main kernel of its own, and in a consumer of its own.
 
-DIR has a pair of kernels for each case, `NAME.json` and `NAME-dv.json`; with --dash-opt they are
-compiled first, on any machine. Each pair is asked for:
+DIR has two kernels for each case and split, `NAME-SPLIT-whole.json` and `NAME-SPLIT-apart.json`;
+with --dash-opt they are compiled, on any machine, and nothing else is done. Each pair is asked for:
 
     bits       gradients of both are the same, bit for bit, on shapes that tiles do not divide
     accuracy   errors beside float64, on poisoned outputs and workspace, as of all kernels
@@ -33,6 +34,13 @@ CASES = (
     DeviceKernel("d64-causal-symmetric-shift", 64, "causal", "kind=symmetric-shift"),
     DeviceKernel("d64-full-shift-f16", 64, "full", "kind=shift", element="f16"),
 )
+# The options of each split, without it and with it.
+SPLITS = {
+    "dv": ("split=none", "split=dv"),
+    "consumers": tuple(
+        f"kv-tile=64 structure=alternating{more}" for more in ("", " consumers=by-gradient")
+    ),
+}
 # Rows of q and of kv, batch, heads, kv heads, memory: rows that see no column, groups, whole tiles.
 SHAPES = (
     (1000, 1000, 2, 8, 2, "bshd"),
@@ -51,20 +59,14 @@ def compile_pairs(dash_opt: str, folder: Path) -> None:
         program.write_text(
             kernel.program((ROOT / "dialects/dash/examples" / kernel.example).read_text())
         )
-        for suffix, split in (("", "none"), ("-dv", "dv")):
-            subprocess.run(
-                [
-                    dash_opt,
-                    str(program),
-                    (
-                        f"--dash-to-ptx={kernel.options} workers={WORKERS} split={split} "
-                        f"output={folder / (kernel.name + suffix)}"
-                    ),
-                    "-o",
-                    "/dev/null",
-                ],
-                check=True,
-            )
+        for split, (whole, apart) in SPLITS.items():
+            for suffix, more in ((f"{split}-whole", whole), (f"{split}-apart", apart)):
+                options = f"{kernel.options} workers={WORKERS} {more}"
+                options += f" output={folder / kernel.name}-{suffix}"
+                subprocess.run(
+                    [dash_opt, str(program), f"--dash-to-ptx={options}", "-o", "/dev/null"],
+                    check=True,
+                )
 
 
 def main() -> int:
@@ -79,9 +81,10 @@ def main() -> int:
         compile_pairs(arguments.dash_opt, arguments.folder)
         return 0
     wrong = 0
-    for kernel in CASES:
-        wrong += check_pair(arguments.folder, kernel.name, arguments.repeats)
-    print(f"{len(CASES)} pairs, {wrong} findings")
+    pairs = [f"{kernel.name}-{split}" for split in SPLITS for kernel in CASES]
+    for name in pairs:
+        wrong += check_pair(arguments.folder, name, arguments.repeats)
+    print(f"{len(pairs)} pairs, {wrong} findings")
     return wrong != 0
 
 
@@ -94,7 +97,9 @@ def check_pair(folder: Path, name: str, repeats: int) -> int:
 
     from dash_attn.measure import bundle
 
-    whole, split = (bundle._kernel(one, folder / f"{one}.json") for one in (name, f"{name}-dv"))
+    whole, split = (
+        bundle._kernel(one, folder / f"{one}.json") for one in (f"{name}-whole", f"{name}-apart")
+    )
     tests: list[tuple[str, Any, tuple[Any, ...]]] = []
     for seed, shape in enumerate(SHAPES):
         tests.append((f"bits {shape}", bits_are_those_of, (split, whole, shape)))
@@ -126,9 +131,9 @@ def times(whole: Any, split: Any) -> dict[str, float]:
 
     problem = case(split, TIMED)
     tensors = make_inputs(problem)
-    found: dict[str, list[float]] = {"whole": [], "dv apart": []}
+    found: dict[str, list[float]] = {"whole": [], "apart": []}
     for number in range(14):
-        for name, kernel in (("whole", whole), ("dv apart", split)):
+        for name, kernel in (("whole", whole), ("apart", split)):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             load(kernel).backward(**tensors, scale=problem.scale, stream=0)
