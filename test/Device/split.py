@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""split.py [--dash-opt PATH] [--repeats N] DIR: work that is split, beside the same in one, on a GPU:
-dV in a main kernel of its own, and in a consumer of its own.
+"""split.py [--dash-opt PATH] [--repeats N] DIR: dV apart, in a main kernel of its own and in a
+consumer of its own, beside kernels that compute all gradients together, on a GPU.
 
 DIR has two kernels for each case and split, `NAME-SPLIT-whole.json` and `NAME-SPLIT-apart.json`;
 with --dash-opt they are compiled, on any machine, and nothing else is done. Each pair is asked for:
