@@ -17,6 +17,7 @@ import argparse
 import itertools
 import json
 import multiprocessing
+import os
 import statistics
 import sys
 import time
@@ -274,6 +275,8 @@ def both_ways(one: Both, inputs: list[dict[str, torch.Tensor]]) -> list[dict[str
     (given,) = inputs
     q, k, v, do = (given[name].detach() for name in ("q", "k", "v", "do"))
     if one.way == "jax":
+        # Else JAX takes most of the memory, beside the other processes.
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         import jax
 
         from dash_attn.jax import attention as of_jax
