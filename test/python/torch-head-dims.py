@@ -24,7 +24,7 @@ from dash_attn.kernel.orders import texts_of  # noqa: E402
 from dash_attn.kernel.runtime import maker_of  # noqa: E402
 from dash_attn.kernel.tensors import contiguous  # noqa: E402
 from dash_attn.reference import Mask, backward, forward  # noqa: E402
-from dash_attn.torch import kernels, operator, sequences, sinks  # noqa: E402
+from dash_attn.torch import kernels, operator  # noqa: E402
 
 DIMS = ((128, 64), (64, 128), (96, 128), (48, 40))  # of q and k, and of v
 BF16, ROWS, HEADS, KV_HEADS = torch.bfloat16, 12, 4, 2
@@ -150,18 +150,15 @@ def through_pytorch() -> None:
         q, k, v, sink = (x.detach() for x in tensors(dims, has_sink=True))
         o, lse = attention(q, k, v, return_lse=True)
         tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-        for gradient, given in (
-            (operator.gradients, (o, q, k, v, o, lse, -1, -1, 0.125, lse)),
-            (sinks.gradients, (o, q, k, v, o, lse, sink, -1, -1, 0.125)),
-        ):
-            torch.library.opcheck(gradient, given, test_utils=tests)
+        of_batch = (o, q, k, v, o, lse, -1, -1, 0.125)
+        for more in ((lse,), (None, sink.float())):
+            torch.library.opcheck(operator.gradients, (*of_batch, *more), test_utils=tests)
         x, y, z = (one.detach() for one in tensors(dims, None))
         o, lse = attention(x, y, z, cu_seqlens_q=CU, return_lse=True)
-        for gradient, given in (
-            (sequences.gradients, (o, x, y, z, o, lse, CU, CU)),
-            (sinks.gradients_of_sequences, (o, x, y, z, o, lse, sink, CU, CU)),
-        ):
-            torch.library.opcheck(gradient, (*given, -1, 0, 0.125, "run"), test_utils=tests)
+        of_list = (o, x, y, z, o, lse, -1, 0, 0.125, None)
+        for numbers in (None, sink.float()):
+            given = (*of_list, numbers, CU, CU, "run")
+            torch.library.opcheck(operator.gradients, given, test_utils=tests)
         for dynamic in (False, True):
             torch._dynamo.reset()
             function = torch.compile(
