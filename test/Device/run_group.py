@@ -24,6 +24,7 @@ GROUPS = (
     "chains",
     "launches",
     "attention",
+    "attention_times",
     "attention_sink",
     "efficient",
     "lse",
@@ -68,8 +69,8 @@ OF_ONE = (
     "two_gpus",
     "many_ranks",
 )
-OF_WINDOWS = ("attention", "attention_sink", "lse", "jax_attention", "packed")
-NOT_QUICK = ("models", "first_call", "fresh_process", "sanitizer")
+OF_WINDOWS = ("attention", "attention_times", "attention_sink", "lse", "jax_attention", "packed")
+NOT_QUICK = ("attention_times", "models", "first_call", "fresh_process", "sanitizer")
 
 
 def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[BundledKernel]:

@@ -70,60 +70,20 @@ sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1
 
 import ptx_paths  # noqa: E402
 import z3  # noqa: E402
-
 from blocks import FIRST_CONSUMER  # noqa: E402
-from events import Event, Place, Program  # noqa: E402
+from events import Place, Program  # noqa: E402
+from grids import DESCRIPTOR, NAME, OVERLAP, PREPARE, WORD, end, read_in, steps_of  # noqa: E402
 from kernels import Answer, Change, ask, print_table, replay, trace  # noqa: E402
 from model import Model  # noqa: E402
 from ptx_order import ORDER  # noqa: E402
-from ptx_text import LINE  # noqa: E402
 from threads import Thread  # noqa: E402
 from traces import Step, Tracer  # noqa: E402
 
 adds = importlib.import_module("ordered-add").adds
-NAME = "attention_bwd"
-OVERLAP = Change(old="the end of a grid")  # the next one starts with it
 CONVERT_ENDED = Change(old="the end of convert")
 UNCLEARED, CLEAR = Change(old="the zero of a counter"), ", 0;"
-DESCRIPTOR, WORD = 1, 2  # where things of `prepare` are, which is read as text
-PREPARE, CONVERT = 1 << 20, 1 << 21  # lines of `prepare` and `convert` are counted from here
+CONVERT = 1 << 21  # lines of `convert` are counted from here
 WAIT = "griddepcontrol.wait"
-
-
-def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> list[list[Step]]:
-    """Ways through an entry as steps; what is in brackets there is a descriptor's word, or the
-    descriptor."""
-    lines = ptx_paths.instructions_of(ptx, f"{NAME}_{entry}")
-    begin = next(
-        i
-        for i, line in enumerate(lines)
-        if re.match(start, line) and lines[i + 1].startswith("bar.warp")
-    )
-    found = []
-    for way, _ in ptx_paths.paths(lines, begin, re.compile(end)):
-        steps = [
-            Step(thread, PREPARE + i, lines[i], lines[i].split()[0], False)
-            for i in way
-            if LINE.fullmatch(lines[i])
-        ]
-        for step in steps:
-            step.addresses = dict.fromkeys(re.findall(r"\[[^]]*\]", step.text), WORD)
-            if step.name.startswith("tensormap.cp"):
-                step.addresses[next(iter(step.addresses))] = DESCRIPTOR
-        for phase, step in enumerate(step for step in steps if step.name.startswith("bar.warp")):
-            step.phase = phase
-        found.append(steps)
-    return found
-
-
-def end(program: Program, grid: str, following: str, change: Change, launch: str = "") -> None:
-    """`launch`: of the grid, where there are several."""
-    if change not in (OVERLAP, Change(old=f"the end of {grid}")):
-        program.end_grid(launch or grid, following)
-
-
-def read_in(model: Model, thread: str, place: str) -> Event:
-    return next(event for event in model.reads if event.thread == thread and event.place == place)
 
 
 # ---- Descriptors.

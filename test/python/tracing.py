@@ -1,13 +1,11 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
 """Made-up traces that are what was predicted: no differences, the prices that they were made with,
-an even heat map, pictures of their tracks; and with faults, which are named."""
+pictures of their tracks; and with faults, which are named."""
 
 from __future__ import annotations
 
 import json
-import random
-import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -18,114 +16,17 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import refused  # noqa: E402
+from made_up_traces import WORKERS, made_up, report  # noqa: E402
 
 from dash_attn import ArgumentError, heat  # noqa: E402
-from dash_attn.measure import prices as trace_prices, spans, tracks  # noqa: E402
+from dash_attn.measure import prices as trace_prices  # noqa: E402
+from dash_attn.measure import spans, tracks  # noqa: E402
 from dash_attn.measure.fit import file_text  # noqa: E402
-from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, predict, program  # noqa: E402
-from dash_attn.measure.predicted import differences, steps_of  # noqa: E402
+from dash_attn.measure.predict import ENVIRONMENT, predict  # noqa: E402
+from dash_attn.measure.predicted import differences  # noqa: E402
 from dash_attn.measure.spans import Lane, Span, Tasks  # noqa: E402
 
 TMP = Path(sys.argv[1])
-WORKERS = 4
-
-
-def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]:
-    text = program(
-        [
-            {
-                "rows": 1000,
-                "batch": 1,
-                "heads": 2,
-                "kv_heads": kv_heads,
-                "head_dim": 128,
-                "mask": mask,
-            }
-        ]
-    )
-    passes = [
-        "--dash-tile",
-        f"--dash-apply-schedule=kind={kind} workers={WORKERS}",
-        f"--dash-report-schedule=format={form}",
-        "-o",
-        "/dev/null",
-    ]
-    return json.loads(
-        subprocess.run(
-            [*DASH_OPT, "-", *passes],
-            input=text,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    )
-
-
-def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.0) -> list[Lane]:
-    """A kernel that does what the model says: a consumer and a reducer for each worker. factor: of
-    all times."""
-    steps, tasks, cost = steps_of(order, predicted), Tasks(order), order["cost"]
-    owner = {
-        (item["sequence"], head, q, item["kv"], item["part"]): item["worker"]
-        for item in order["items"]
-        for head, q in item["visit"]
-    }
-    chains = {
-        tuple(chain[name] for name in ("sequence", "head", "q")): [
-            tuple(one) for one in chain["order"]
-        ]
-        for chain in order["chains"]
-    }
-    lanes = []
-    for worker in range(WORKERS):
-        visits, use, consumer, reducer = dict(tasks.visits(worker)), 0, list[Span](), list[Span]()
-
-        def add(
-            spans_: list[Span],
-            event: str,
-            of: str,
-            begin: float,
-            end: float,
-            number: int,
-            turn: int = 0,
-        ) -> None:
-            spans_.append(Span(event, of, 1000 * factor * begin, 1000 * factor * end, number, turn))
-
-        computed = added = 0.0
-        for number, item in enumerate(tasks.items[worker]):
-            for place in range(len(item["visit"])):
-                task = visits[use]
-                step, turn = steps[task], tasks.turns[task]
-                if step.begin > computed:
-                    add(consumer, "slot_empty", "dq", computed, step.begin, use)
-                start = step.computed - cost["c"]
-                if place == 0:
-                    add(consumer, "item", "", step.begin, step.begin, number)
-                    add(reducer, "item", "", added, added, number)
-                    add(consumer, "slot_full", "k", step.begin, start, number)
-                add(consumer, "slot_full", "q", start, start, use)
-                add(consumer, "products", "k*q^T", start, step.computed, use)
-                ahead = (
-                    (*task[:3], *chains[task[:3]][turn - 1])
-                    if turn and order.get("apart") != "all"
-                    else None
-                )
-                at = (
-                    max(added, steps[ahead].added + cost["latency"] * (owner[ahead] != worker))
-                    if ahead
-                    else added
-                )
-                add(reducer, "turn", "", added, at, use, turn)
-                add(reducer, "slot_full", "dq", at, max(at, step.computed), use)
-                add(reducer, "given", "", step.adding, step.added, use)
-                computed, added, use = step.computed, step.added, use + 1
-            use += tasks.pieces
-        lanes += [
-            Lane(worker, "compute", worker, 0.0, consumer[-1].end, 0, consumer),
-            Lane(worker, "reduce", worker, 0.0, reducer[-1].end, 0, reducer),
-        ]
-    return lanes
 
 
 def thinned(lane: Lane, every: int) -> Lane:
@@ -374,134 +275,6 @@ def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[
     return trace_prices.find(lanes, order)
 
 
-def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
-    lanes = made_up(order, predicted)
-    even = heat.of_trace(lanes, order, "even")
-    assert (
-        even.rows == tuple(f"w{worker} sm{worker}" for worker in range(WORKERS))
-        and not even.stragglers
-    ), even.stragglers
-    assert [len(cells) for cells in even.cells] == [
-        sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)
-    ]
-    # Steps follow each other.
-    assert abs(sum(even.cells[0]) - max(span.end for span in lanes[1].spans) / 1000) < 0.1
-    slow = [
-        (
-            replace(
-                lane,
-                spans=[
-                    replace(span, begin=2 * span.begin, end=2 * span.end) for span in lane.spans
-                ],
-            )
-            if lane.worker == 2
-            else lane
-        )
-        for lane in lanes
-    ]
-    found = heat.of_trace(slow, order, "a <slow> one")
-    assert list(found.stragglers) == ["w2 sm2"] and 1.5 < found.stragglers["w2 sm2"] < 2.5, (
-        found.stragglers
-    )
-    heat.save(TMP / "heat.svg", found)
-    heat.save(TMP / "heat.json", found)
-    picture = ET.parse(TMP / "heat.svg").getroot()
-    cells = grid(picture)
-    assert [sum(row == at for row, _ in cells) for at in range(WORKERS)] == [
-        *map(len, found.cells)
-    ] and set(cells.values()) > {0, 8}, cells
-    texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0] == "a <slow> one" and texts[-1].startswith(
-        "slower than the median of all: w2 sm2 "
-    ), texts
-    about = json.loads((TMP / "heat.json").read_text(encoding="utf-8"))
-    assert (
-        about["rows"] == list(found.rows)
-        and about["of"] == "worker"
-        and about["steps"] == [list(cells) for cells in found.cells]
-        and "w2 sm2" in about["stragglers"]
-    )
-    assert (
-        refused(lambda: heat.save(TMP / "heat.png", found), ArgumentError)
-        == f"{TMP / 'heat.png'}: expected a file that ends with .svg or .json, found '.png'"
-    )
-    assert "expected a step at least, found none" in refused(
-        lambda: heat.Heat("", (), ()).as_svg(), ArgumentError
-    )
-    ranks = heat.of_ranks([[10.0, None, 10.0], [10.0, 10.0], [15.0, 16.0, 14.0]], "ranks")
-    assert (
-        ranks.rows == ("rank 0", "rank 1", "rank 2")
-        and ranks.stragglers == {"rank 2": 1.5}
-        and ranks.as_json()["of"] == "rank"
-    ), ranks
-    assert (
-        "a row is a rank, a column a step<" in ranks.as_svg()
-        and "s median step takes 1.1 times as long as that of all<"
-        in heat.of_ranks([[1.0]], "").as_svg()
-    )
-
-
-def grid(picture: ET.Element) -> dict[tuple[int, int], int]:
-    """Shades by row and column, out of strokes: each goes right from where the one before it
-    ended."""
-    found: dict[tuple[int, int], int] = {}
-    for path in picture.iter("{http://www.w3.org/2000/svg}path"):
-        x = y = 0
-        for right, down, length in re.findall(r"m(-?\d+) (\d+)h(\d+)", path.get("d", "")):
-            x, y = x + int(right), y + int(down)
-            for column in range(x, x + int(length)):
-                assert (y, column) not in found
-                found[y, column] = int(path.get("class", "").removeprefix("heat"))
-            x += int(length)
-    return found
-
-
-def small_pictures() -> None:
-    """Many workers and steps: cells are means, and a picture stays small, noise or not."""
-    noise = random.Random(1)
-    wide = heat.Heat(
-        "noise",
-        tuple(map(str, range(132))),
-        tuple(tuple(noise.gauss(2, 0.3) for _ in range(528)) for _ in range(132)),
-    )
-    text = wide.as_svg()
-    cells = grid(ET.fromstring(text))
-    assert (
-        len(text) <= 150_000
-        and "a row is a worker, a column 3 steps, and a cell their mean<" in text
-    ), len(text)
-    assert (
-        {row for row, _ in cells} == set(range(132))
-        and {column for _, column in cells} == set(range(176))
-        and len(cells) == 132 * 176
-    )
-    for columns, count in ((200, 176), (132, 132), (100, 88), (1, 1)):
-        assert len(grid(ET.fromstring(wide.as_svg(columns)))) == 132 * count, columns
-    high = heat.Heat("high", tuple(map(str, range(450))), ((1.0, 3.0, 2.0),) * 450)
-    assert (
-        "a row is 3 workers, a column a step, and a cell their mean<" in high.as_svg()
-        and len(grid(ET.fromstring(high.as_svg()))) == 3 * 150
-    )
-    # A mean leaves out what is not known; a stall among steps that are no longer than others shows.
-    ragged = heat.Heat(
-        "ragged", ("a", "b"), ((2.0, None, 1.0, 3.0, None, None, 2.0), (2.0, 2.0, 2.0, 200.0))
-    )
-    assert grid(ET.fromstring(ragged.as_svg(4))) == {
-        (0, 0): 0,
-        (0, 1): 0,
-        (0, 3): 0,
-        (1, 0): 0,
-        (1, 1): 8,
-    }
-    heat.save(TMP / "few.svg", wide, 10)
-    assert (TMP / "few.svg").read_text(encoding="utf-8") == wide.as_svg(10)
-    for wrong in (0, -1, 201, True, 2.5):
-        assert (
-            refused(lambda wrong=wrong: wide.as_svg(wrong), ArgumentError)
-            == f"a heat map: expected from 1 to 200 columns, found {wrong!r}"
-        )
-
-
 def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     """Slices where the trace has them, cut at the ends of the stretch; and what is refused."""
     lanes = made_up(order, predicted)
@@ -676,10 +449,8 @@ for mask, kind in (("causal", "symmetric-shift"), ("full", "descending")):
     order, predicted = report(mask, kind, "json")["schedules"][0], report(mask, kind, "trace")
     beside(order, predicted)
     found.append(prices(order, predicted, "full" if mask == "full" else "masked"))
-    heat_maps(order, predicted)
     one_item_in_two(order, predicted)
     tracks_over_time(order, predicted)
-small_pictures()
 assert "expected one trace of a causal mask for head dim 128, found 0" in refused(
     lambda: trace_prices.whole(found[1:]), ArgumentError
 )

@@ -326,6 +326,32 @@ def trace_levels(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
+def trace_sampled(record: dict, name: str) -> str:
+    """What records of some items cost, beside those of all."""
+    programs: dict[str, dict[str, dict]] = {}
+    for row in record["levels"]:
+        programs.setdefault(row["program"], {})[row["trace"]] = row
+    levels = ("turns", "all")
+    every = next(iter(programs.values()))
+    titles = [f"`{level}`, one item in {every[level]['every']} | all items" for level in levels]
+    lines = [
+        f"{record['device']}, {record['date']}, commit {record['commit'][:7]}, `test/Device/trace.py`"
+        f" with causal masks ([record]({link(name)})): the time of the main entry over that of a"
+        " plain kernel.",
+        "",
+        "| mask, head dim | " + " | ".join(titles) + " |",
+        "|---|---|---|---|---|",
+    ]
+    for program, rows in programs.items():
+        cells = [
+            f"{rows[one]['main_ratio']:.3f}"
+            for level in levels
+            for one in (level, f"{level} of all")
+        ]
+        lines.append(f"| {program.replace('-', ' ')} | {' | '.join(cells)} |")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
 def trace_words(record: dict, program: str) -> str:
     """What the command printed of one program: the table by role at the level `all`, and the
     largest differences at the level `turns`."""

@@ -25,7 +25,14 @@ import house
 sys.path.insert(0, str(house.ROOT / "python"))
 from dash_attn.measure.picture import draw  # noqa: E402
 from measured import DOCS, newest, replace  # noqa: E402
-from measured_calls import few_heads, front_ends, of_worlds, trace_levels, trace_words  # noqa: E402
+from measured_calls import (  # noqa: E402
+    few_heads,
+    front_ends,
+    of_worlds,
+    trace_levels,
+    trace_sampled,
+    trace_words,
+)
 from measured_speed import (  # noqa: E402
     beside_peers,
     both_ways,
@@ -65,6 +72,7 @@ def main() -> None:
         "trace-levels",
         trace_levels(*newest(root, "trace-levels")),
     )
+    seeing = replace(seeing, "trace-sampled", trace_sampled(*newest(root, "trace-sampled")))
     seeing = replace(
         seeing, "trace-words", trace_words(newest(root, "trace-levels")[0], "causal-128")
     )
