@@ -48,14 +48,14 @@ given = [
     tensors(),
     {name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()},
 ]
-# CHECK:      dashPlanRun, new addresses each time: {{[0-2]\.[0-9]+}} us
+# CHECK:      dashPlanRun, new addresses each time: {{[0-9.]+}} us
 print(f"dashPlanRun, new addresses each time: {of_c:.2f} us")
 with driver.on(0):  # as it is where anything ran before
     launch = kernel.bind(**given[0])
     # CHECK-NEXT: Launch.run, which was bound: {{[0-9.]+}} us
     print(f"Launch.run, which was bound: {least(lambda _: launch.run()):.1f} us")
     # CHECK-NEXT: Kernel.backward, new addresses each time: {{[0-9.]+}} us
-    print(
-        "Kernel.backward, new addresses each time:"
-        f" {least(lambda number: kernel.backward(**given[number % 2])):.1f} us"
-    )
+    of_python = least(lambda number: kernel.backward(**given[number % 2]))
+    print(f"Kernel.backward, new addresses each time: {of_python:.1f} us")
+# A bound in microseconds would be one of the machine: Python's way goes through C's.
+assert of_c < of_python / 2, "C has a share in a call that Python has none of"
