@@ -14,7 +14,7 @@
 namespace mlir::dash {
 
 /// ItemsLowering.cpp lowers the items as a whole, ItemsMemory.cpp their memory, LowerTileOps.cpp
-/// each op on tiles.
+/// each op on tiles, LowerSoftmax.cpp those of a forward.
 class ItemsLowering {
 public:
   ItemsLowering(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
@@ -48,11 +48,22 @@ private:
   LogicalResult lowerMove(Operation *op, Value sequence, Value head, Value tile,
                           llvm::function_ref<void(const TileRows &)> emit);
   LogicalResult lowerProbability(ProbabilityOp op);
+  LogicalResult lowerVisible(VisibleOp op);
+  /// Whether an element of the task's tiles counts; fails if the places are another task's.
+  using IsVisible = std::function<Value(Value qRow, Value kvRow)>;
+  FailureOr<IsVisible> visibilityAt(Operation *op, Value sequence, Value kvTile, Value qTile);
   void lowerCompute(MatmulOp op);
   void lowerCompute(SoftcapOp op);
   void lowerCompute(DampOp op);
   void lowerCompute(RoundOp op);
   void lowerCompute(ScoreGradientOp op);
+  void lowerCompute(SinkStateOp op);
+  void lowerCompute(RunningMaxOp op);
+  void lowerCompute(ExponentialOp op);
+  void lowerCompute(RunningSumOp op);
+  void lowerCompute(RescaleOp op);
+  void lowerCompute(FinishOp op);
+  Value makeBuffer(Value tile) { return tiles[tile] = allocateFor(tile); }
   LogicalResult cloneScalarOp(Operation *op);
   Value lookup(Value value) { return value ? scalars.lookupOrDefault(value) : Value(); }
 

@@ -34,8 +34,17 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
         emitCopyToSlot(b, bufferOf(add.getValue()), workspaces.lookup(add), slot);
         return success();
       })
+      .Case([&](StoreRowOp store) {
+        return lowerMove(store, store.getSequence(), store.getHead(), store.getTile(),
+                         [&](const TileRows &rows) {
+                           emitStore(b, bufferOf(store.getValue()), lookup(store.getTarget()), rows,
+                                     /*scale=*/Value());
+                         });
+      })
       .Case([&](ProbabilityOp probability) { return lowerProbability(probability); })
-      .Case<MatmulOp, SoftcapOp, DampOp, RoundOp, ScoreGradientOp>([&](auto compute) {
+      .Case([&](VisibleOp visible) { return lowerVisible(visible); })
+      .Case<MatmulOp, SoftcapOp, DampOp, RoundOp, ScoreGradientOp, SinkStateOp, RunningMaxOp,
+            ExponentialOp, RunningSumOp, RescaleOp, FinishOp>([&](auto compute) {
         lowerCompute(compute);
         return success();
       })
@@ -74,27 +83,34 @@ void ItemsLowering::lowerCompute(MatmulOp op) {
   emitProduct(b, product);
 }
 
-LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
+FailureOr<ItemsLowering::IsVisible> ItemsLowering::visibilityAt(Operation *op, Value sequence,
+                                                                Value kvTile, Value qTile) {
   // No order visits a tile that the mask's rules hide, so a task's own tiles need no test of them.
   auto walk = op->getParentOfType<WalkOp>();
-  Value own = items.ownsQ() ? op.getQTile() : op.getKvTile();
-  Value walked = items.ownsQ() ? op.getKvTile() : op.getQTile();
-  if (!walk || op.getSequence() != items.getSequence() || own != items.getTile() ||
+  Value own = items.ownsQ() ? qTile : kvTile, walked = items.ownsQ() ? kvTile : qTile;
+  if (!walk || sequence != items.getSequence() || own != items.getTile() ||
       walked != walk.getTile())
-    return op.emitError() << "must be at the sequence, kv tile and q tile of its task: block "
-                             "arguments of its 'dash.items' and 'dash.walk'";
-  Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
-  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+    return op->emitError() << "must be at the sequence, kv tile and q tile of its task: block "
+                              "arguments of its 'dash.items' and 'dash.walk'";
   const Problem &problem = schedule.problem;
   Edges edges = problem.mask.edges();
-  Value sequence = lookup(op.getSequence());
-  Value qRows = tableEntry(b, sequenceTable, sequence, OrderTables::QRows);
-  Value kvRows = tableEntry(b, sequenceTable, sequence, OrderTables::KvRows);
-  Value firstRow = b.mul(lookup(op.getQTile()), b.index(problem.tiles.q));
-  Value firstColumn = b.mul(lookup(op.getKvTile()), b.index(problem.tiles.kv));
-  emitProbability(b, scores, lse, lookup(op.getScale()), result, [&](Value qRow, Value kvRow) {
-    return isVisible(b, edges, b.add(firstRow, qRow), b.add(firstColumn, kvRow), qRows, kvRows);
+  Value number = lookup(sequence);
+  Value qRows = tableEntry(b, sequenceTable, number, OrderTables::QRows);
+  Value kvRows = tableEntry(b, sequenceTable, number, OrderTables::KvRows);
+  Value firstRow = b.mul(lookup(qTile), b.index(problem.tiles.q));
+  Value firstColumn = b.mul(lookup(kvTile), b.index(problem.tiles.kv));
+  return IsVisible([=, b = &this->b](Value qRow, Value kvRow) {
+    return isVisible(*b, edges, b->add(firstRow, qRow), b->add(firstColumn, kvRow), qRows, kvRows);
   });
+}
+
+LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
+  FailureOr<IsVisible> isVisible =
+      visibilityAt(op, op.getSequence(), op.getKvTile(), op.getQTile());
+  if (failed(isVisible))
+    return failure();
+  Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
+  emitProbability(b, scores, lse, lookup(op.getScale()), makeBuffer(op.getResult()), *isVisible);
   return success();
 }
 

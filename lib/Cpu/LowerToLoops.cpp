@@ -109,7 +109,7 @@ private:
   LogicalResult collect(SmallVectorImpl<ItemsOp> &scheduled) {
     WalkResult result = getOperation()->walk([&](Operation *op) {
       auto items = dyn_cast<ItemsOp>(op);
-      if (isa<AttentionBwdOp>(op) || (items && !items.isScheduled())) {
+      if (isa<AttentionOpInterface>(op) || (items && !items.isScheduled())) {
         op->emitError() << "has no order to lower; run " << (items ? "" : "--dash-tile and ")
                         << "--dash-apply-schedule first";
         return WalkResult::interrupt();

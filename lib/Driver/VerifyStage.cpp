@@ -79,7 +79,7 @@ private:
   bool isProduct(Operation *op) const {
     switch (stage) {
     case Stage::IR:
-      return isa<AttentionBwdOp>(op);
+      return isa<AttentionOpInterface>(op);
     case Stage::Schedule:
       return isa<ItemsOp>(op);
     case Stage::Pipeline:
@@ -95,7 +95,7 @@ private:
   LogicalResult verifyOp(Operation *op) {
     switch (stage) {
     case Stage::IR:
-      if (isa_and_present<DashDialect>(op->getDialect()) && !isa<AttentionBwdOp>(op))
+      if (isa_and_present<DashDialect>(op->getDialect()) && !isa<AttentionOpInterface>(op))
         return refuse(op);
       return success();
     case Stage::Schedule:
@@ -115,7 +115,7 @@ private:
   }
 
   LogicalResult verifyScheduled(Operation *op) {
-    if (isa<AttentionBwdOp>(op))
+    if (isa<AttentionOpInterface>(op))
       return refuse(op);
     if (auto items = dyn_cast<ItemsOp>(op); items && !items.getOrderAttr())
       return op->emitOpError() << "must have an order after " << nameOf(stage);
@@ -123,7 +123,7 @@ private:
   }
 
   LogicalResult verifyPipelined(Operation *op) {
-    if (isa<AttentionBwdOp>(op))
+    if (isa<AttentionOpInterface>(op))
       return refuse(op);
     if (isa<ItemsOp>(op) && !op->getParentOfType<RoleOp>())
       return refuse(op) << " outside of roles";

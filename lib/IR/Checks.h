@@ -26,6 +26,27 @@ LogicalResult verifySameSize(Operation *op, Dim dim, ArrayRef<NamedMemRef> memre
 /// The memref has the element type of the other.
 LogicalResult verifySameElements(Operation *op, NamedMemRef memref, NamedMemRef other);
 
+/// An operand of an op on whole tensors, and its role.
+TensorOfOp makeTensor(StringRef name, Value value, TensorSide side, TensorAccess access,
+                      TensorKind kind);
+
+/// A whole tensor's rank, its strides, and that columns are contiguous.
+LogicalResult verifyForm(Operation *op, NamedMemRef memref, unsigned rank);
+
+/// `matrices` are of rank 4 and of one half type; `numbers`, each with its rank, are of f32.
+LogicalResult verifyForms(Operation *op, ArrayRef<NamedMemRef> matrices,
+                          ArrayRef<std::pair<NamedMemRef, unsigned>> numbers);
+
+/// Head dims are static, and ones that kernels could have.
+LogicalResult verifyHeadDims(AttentionOpInterface op);
+
+/// `perHead` has a number for each head of `other`, if sizes are static.
+LogicalResult verifyHeadsOf(Operation *op, NamedMemRef perHead, NamedMemRef other);
+
+/// Each value from `numInputs` on is an output, and so is no value before it.
+LogicalResult verifyOutputs(Operation *op, ArrayRef<std::pair<StringRef, Value>> values,
+                            unsigned numInputs);
+
 /// With sequences, the rows of all of them lie in a batch of 1.
 LogicalResult verifyBatchOfList(Operation *op, SequencesAttr sequences,
                                 ArrayRef<MemRefType> memrefs);
@@ -45,6 +66,13 @@ LogicalResult verifyCap(Operation *op, StringRef name, FloatAttr cap);
 /// zeros in the columns that the memref does not have.
 LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref,
                            bool mayBeWider);
+
+/// One number for each row of the q tile.
+LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType rows);
+
+/// At level `row`: no value of the items mixes rows of q, and a tile that a row does not see leaves
+/// what the row carries as it was.
+LogicalResult verifyRowLevel(ItemsOp items);
 
 /// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the
 /// slot has it. An operand or a row is stored in the order of its elements; an accumulator as

@@ -6,8 +6,6 @@
 
 #include "Assembly.h"
 #include "Checks.h"
-#include "dash/Support/Limits.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -50,19 +48,25 @@ void dash::printInputs(OpAsmPrinter &printer, Operation *, Value q, Value k, Val
 // What tensors are
 //===----------------------------------------------------------------------===//
 
+TensorOfOp dash::makeTensor(StringRef name, Value value, TensorSide side, TensorAccess access,
+                            TensorKind kind) {
+  auto memref = dyn_cast<MemRefType>(value.getType());
+  return {value, TensorRoleAttr::get(value.getContext(), name, side, access, kind,
+                                     memref ? memref.getElementType() : value.getType(),
+                                     kind == TensorKind::Tile ? memref.getShape().back() : 1)};
+}
+
+int64_t AttentionBwdOp::getHeadDim() { return typeOf(getQ()).getDimSize(HeadDim); }
+int64_t AttentionBwdOp::getHeadDimV() { return typeOf(getV()).getDimSize(HeadDim); }
+
 SmallVector<TensorOfOp> AttentionBwdOp::getTensors() {
   constexpr TensorSide q = TensorSide::Q, kv = TensorSide::KV;
   constexpr TensorAccess read = TensorAccess::Read, write = TensorAccess::Write;
   SmallVector<TensorOfOp> tensors;
   auto add = [&](StringRef name, Value value, TensorSide side, TensorAccess access,
                  TensorKind kind) {
-    if (!value)
-      return;
-    auto memref = dyn_cast<MemRefType>(value.getType());
-    tensors.push_back(
-        {value, TensorRoleAttr::get(getContext(), name, side, access, kind,
-                                    memref ? memref.getElementType() : value.getType(),
-                                    kind == TensorKind::Tile ? memref.getShape().back() : 1)});
+    if (value)
+      tensors.push_back(makeTensor(name, value, side, access, kind));
   };
   add("q", getQ(), q, read, TensorKind::Tile);
   add("k", getK(), kv, read, TensorKind::Tile);
@@ -124,69 +128,6 @@ struct Operands {
 };
 } // namespace
 
-static LogicalResult verifyForm(Operation *op, NamedMemRef memref, unsigned rank) {
-  static constexpr StringRef dimensions[] = {"heads", "batch, heads", "batch, heads, q rows",
-                                             "batch, heads, rows, head dim"};
-  if (memref.type.getRank() != rank)
-    return op->emitOpError() << "'" << memref.name << "' must be a memref of rank " << rank << " ["
-                             << dimensions[rank - 1] << "], got " << memref.type;
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(memref.type.getStridesAndOffset(strides, offset)))
-    return op->emitOpError() << "'" << memref.name << "' must have a strided layout, got "
-                             << memref.type;
-  if (strides.back() == 1)
-    return success();
-  auto diagnostic = op->emitOpError()
-                    << "'" << memref.name << "' must have an innermost stride of 1, got ";
-  if (ShapedType::isDynamic(strides.back()))
-    return diagnostic << "a dynamic one";
-  return diagnostic << strides.back();
-}
-
-static LogicalResult verifyForms(Operation *op, const Operands &operands) {
-  auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
-  SmallVector<NamedMemRef> tensors = operands.of({q, k, v, dOut, o, dq, dk, dv});
-  SmallVector<NamedMemRef> numbers = operands.of({sink, dsink});
-  llvm::append_range(numbers, perRow);
-  for (NamedMemRef memref : tensors)
-    if (failed(verifyForm(op, memref, 4)))
-      return failure();
-  for (NamedMemRef memref : perRow)
-    if (failed(verifyForm(op, memref, 3)))
-      return failure();
-  if ((sink.type && failed(verifyForm(op, sink, 1))) ||
-      (dsink.type && failed(verifyForm(op, dsink, 2))))
-    return failure();
-  std::string element;
-  llvm::raw_string_ostream(element) << q.type.getElementType();
-  if (!llvm::is_contained(matrixElements, element))
-    return op->emitOpError() << "'q' must have "
-                             << llvm::join(llvm::ArrayRef(matrixElements), " or ")
-                             << " elements, got " << q.type.getElementType();
-  for (NamedMemRef memref : tensors)
-    if (failed(verifySameElements(op, memref, q)))
-      return failure();
-  for (NamedMemRef memref : numbers)
-    if (!memref.type.getElementType().isF32())
-      return op->emitOpError() << "'" << memref.name << "' must have f32 elements, got "
-                               << memref.type.getElementType();
-  return success();
-}
-
-static LogicalResult verifyHeadDims(AttentionBwdOp op) {
-  int64_t dim = op.getHeadDim(), dimV = op.getHeadDimV();
-  constexpr int64_t step = 8, most = 256; // a row is whole chunks of 16 bytes
-  for (auto [name, size] : {std::pair<StringRef, int64_t>("q", dim), {"v", dimV}}) {
-    if (ShapedType::isDynamic(size))
-      return op.emitOpError() << "'" << name << "' must have a static head dim";
-    if (size < step || size > most || size % step != 0)
-      return op.emitOpError() << "head dim of '" << name << "' must be a multiple of " << step
-                              << " up to " << most << ", got " << size;
-  }
-  return success();
-}
-
 static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
   auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
   SmallVector<NamedMemRef> likeQ = operands.of({q, dOut, o, dq}), likeKv = {k, v, dk, dv};
@@ -203,15 +144,6 @@ static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
       failed(verifySameSize(op, Batch, all)) || failed(verifySameSize(op, Heads, withHeads)) ||
       failed(verifySameSize(op, Heads, likeKv)) || failed(verifySameSize(op, Rows, likeQ)) ||
       failed(verifySameSize(op, Rows, likeKv)));
-}
-
-/// A number of each head, of which `other` has its heads in dimension 1.
-static LogicalResult verifyHeadsOf(Operation *op, NamedMemRef perHead, NamedMemRef other) {
-  int64_t found = perHead.type.getDimSize(0), expected = other.type.getDimSize(Heads);
-  if (found == expected || ShapedType::isDynamic(found) || ShapedType::isDynamic(expected))
-    return success();
-  return op->emitOpError() << "'" << perHead.name << "' must have the heads of '" << other.name
-                           << "', " << expected << ", got " << found;
 }
 
 /// For a list, the gradient of a sink has one row for each sequence.
@@ -233,25 +165,35 @@ static LogicalResult verifySink(AttentionBwdOp op, const Operands &operands) {
                  failed(verifyRowOfEach(op, op.getSequencesAttr(), operands.dsink)));
 }
 
+static LogicalResult verifyLevel(AttentionBwdOp op) {
+  if (op.getLevel() != DeterminismLevel::Row)
+    return success();
+  return op.emitOpError("level 'row' is of a forward only: dK and dV are sums over rows of q; "
+                        "expected run, batch, machine or world");
+}
+
 LogicalResult AttentionBwdOp::verify() {
   if (!getO() == !getDelta())
     return emitOpError("needs exactly one of 'o' and 'delta', got ")
            << (getO() ? "both" : "neither");
   Operands operands(*this);
-  if (failed(verifyForms(*this, operands)) || failed(verifyHeadDims(*this)) ||
+  SmallVector<std::pair<NamedMemRef, unsigned>> numbers;
+  for (NamedMemRef memref : operands.perRow)
+    numbers.push_back({memref, 3});
+  if (getSink())
+    numbers.push_back({operands.sink, 1});
+  if (getDsink())
+    numbers.push_back({operands.dsink, 2});
+  auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
+  if (failed(verifyForms(*this, operands.of({q, k, v, dOut, o, dq, dk, dv}), numbers)) ||
+      failed(verifyHeadDims(*this)) || failed(verifyLevel(*this)) ||
       failed(verifySizes(*this, operands)) || failed(verifySink(*this, operands)) ||
       failed(verifyCap(*this, "softcap", getSoftcapAttr())) ||
       failed(verifyProblem(*this, operands.q.type, operands.k.type, operands.v.type,
                            getSequencesAttr())) ||
       failed(verifyMask(*this, getMask(), operands.q.type, operands.k.type, getSequencesAttr())))
     return failure();
-  ArrayRef<std::pair<StringRef, Value>> values = operands.values;
-  for (unsigned i = operands.numInputs; i < values.size(); ++i)
-    for (auto [name, value] : values.take_front(i))
-      if (value == values[i].second)
-        return emitOpError() << "output '" << values[i].first << "' must not be the same value as '"
-                             << name << "'";
-  return success();
+  return verifyOutputs(*this, operands.values, operands.numInputs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,7 +22,7 @@ using namespace mlir::dash;
 
 ParseResult dash::parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level) {
   return parseWord(parser, symbolizeDeterminismLevel,
-                   "a determinism level (run, batch, machine or world)", level);
+                   "a determinism level (run, batch, machine, world or row)", level);
 }
 
 void dash::printLevel(OpAsmPrinter &printer, Operation *, DeterminismLevelAttr level) {
@@ -264,6 +264,12 @@ LogicalResult ItemsOp::verify() {
       return emitOpError() << "block argument " << argument.getArgNumber()
                            << " must be of type 'index', got " << argument.getType();
   return success();
+}
+
+LogicalResult ItemsOp::verifyRegions() {
+  // In a role, ops are those of a proven program.
+  bool isProven = getLevel() != DeterminismLevel::Row || (*this)->getParentOfType<RoleOp>();
+  return isProven ? success() : verifyRowLevel(*this);
 }
 
 namespace {

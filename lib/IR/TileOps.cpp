@@ -213,8 +213,7 @@ static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorT
   return success();
 }
 
-/// One number for each row of the q tile.
-static LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType rows) {
+LogicalResult dash::verifyRows(Operation *op, StringRef name, RankedTensorType rows) {
   ItemsOp items = getItems(op);
   if (!items)
     return success();
@@ -226,7 +225,12 @@ static LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType 
 }
 
 LogicalResult SoftcapOp::verify() {
-  return failure(failed(verifyTaskTile(*this, "value", getType())) ||
+  // A forward's scores have the rows of q as rows.
+  ItemsOp items = getItems(*this);
+  bool isOfForward = items && items.ownsQ() &&
+                     getType().getShape() ==
+                         ArrayRef<int64_t>({items.getTiles().getQ(), items.getTiles().getKv()});
+  return failure((!isOfForward && failed(verifyTaskTile(*this, "value", getType()))) ||
                  failed(verifyCap(*this, "cap", getCapAttr())));
 }
 

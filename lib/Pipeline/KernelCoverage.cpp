@@ -114,7 +114,7 @@ LogicalResult dash::verifyOwnsKv(ItemsOp items) {
     return success();
   return items.emitError()
          << "kernels cover items that own kv tiles, and these own q tiles: run them "
-            "on the CPU (--dash-lower-to-loops, dash-run), or tile with split=none";
+            "on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none";
 }
 
 LogicalResult dash::verifyProven(ScheduleOp schedule,

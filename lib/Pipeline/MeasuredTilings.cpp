@@ -70,7 +70,7 @@ FailureOr<MeasuredTilings> MeasuredTilings::parse(StringRef path, StringRef text
       return failure();
     tiling.isCapped = line.softcap;
     if (llvm::any_of(measured.entries, [&](const Entry &entry) {
-          return entry.tiling.columns == tiling.columns && entry.tiling.isCapped == line.softcap;
+          return entry.tiling.columns == tiling.columns && entry.tiling.isCapped == tiling.isCapped;
         }))
       return emitAt() << "a tiling of " << tiling.columns << " columns with"
                       << (line.softcap ? "" : "out") << " a softcap is there before, expected one";

@@ -54,8 +54,8 @@ struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
       if (auto items = dyn_cast<ItemsOp>(op); items && !items.isScheduled())
         if (std::string name = problemName(items); function.empty() || name == function)
           unscheduled.emplace_back(items, std::move(name));
-      if (auto whole = dyn_cast<AttentionBwdOp>(op)) {
-        whole.emitError() << "has no tiles to order yet; run --dash-tile first";
+      if (auto whole = dyn_cast<AttentionOpInterface>(op)) {
+        whole->emitError() << "has no tiles to order yet; run --dash-tile first";
         isTiled = false;
       }
     });

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-int64_t dash::widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widths) {
+int64_t dash::widthOf(AttentionOpInterface op, int64_t columns, ArrayRef<int64_t> widths) {
   if (widths.empty())
     return columns;
   int64_t least = *llvm::max_element(widths);
@@ -17,16 +17,16 @@ int64_t dash::widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widt
   return least;
 }
 
-LogicalResult dash::verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths) {
+LogicalResult dash::verifyWidths(AttentionOpInterface op, ArrayRef<int64_t> widths) {
   constexpr int64_t step = 8; // step of head dims
   for (int64_t width : widths)
     if (width < step || width % step != 0)
-      return op.emitError() << "'widths' must be multiples of " << step << ", got " << width;
+      return op->emitError() << "'widths' must be multiples of " << step << ", got " << width;
   for (int64_t headDim : {op.getHeadDim(), op.getHeadDimV()})
     if (!widths.empty() && *llvm::max_element(widths) < headDim)
-      return op.emitError() << "has head dim " << headDim
-                            << ", for which none of 'widths' has room: "
-                            << "the largest is " << *llvm::max_element(widths);
+      return op->emitError() << "has head dim " << headDim
+                             << ", for which none of 'widths' has room: "
+                             << "the largest is " << *llvm::max_element(widths);
   return success();
 }
 

@@ -10,10 +10,10 @@ namespace mlir::dash {
 
 /// The width of tiles for tensors with `columns` columns: the least of `widths` that has room for
 /// all tensors, or the tensor's own width if `widths` is empty. `verifyWidths` comes first.
-int64_t widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widths);
+int64_t widthOf(AttentionOpInterface op, int64_t columns, ArrayRef<int64_t> widths);
 
 /// Whether tiles can have these widths, and one has room for the op's tensors.
-LogicalResult verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths);
+LogicalResult verifyWidths(AttentionOpInterface op, ArrayRef<int64_t> widths);
 
 /// `value` with a type that states each leading size that the type of any of `others` states.
 /// `others` have the same sizes.

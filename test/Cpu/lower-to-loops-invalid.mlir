@@ -274,3 +274,14 @@ func.func @too_many_tasks(%q: !T) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!row = memref<?x?x?xf32>
+
+func.func @forward_without_an_order(%q: !T, %k: !T, %v: !T, %o: !T, %lse: !row) {
+  // expected-error @below {{has no order to lower; run --dash-tile and --dash-apply-schedule first}}
+  dash.attention_fwd ins(%q, %k, %v : !T, !T, !T) outs(%o, %lse : !T, !row) mask(<causal>) level(row)
+  return
+}

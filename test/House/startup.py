@@ -25,5 +25,5 @@ found = int(re.search(r"final number of relocations: (\d+)", run.stderr)[1])
 if not 0 < found <= LIMIT:
     sys.exit(f"expected at most {LIMIT} symbols looked up for dash-opt --help, found {found}")
 opened = re.findall(r"number of relocations: (\d+)", run.stderr)
-if len(opened) != 2:  # one report when main starts, one at the end: a third is of a library opened later
+if len(opened) != 2:  # one report when main starts, one at the end; a third is of a later library
     sys.exit("expected no library to be opened while dash-opt runs, found one")

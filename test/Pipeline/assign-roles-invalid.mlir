@@ -1,6 +1,6 @@
 // RUN: dash-opt %s --dash-assign-roles -verify-diagnostics -split-input-file
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile=split=dq --dash-apply-schedule=sizes=q:4096 --dash-assign-roles 2>&1 | FileCheck %s --check-prefix=OWN-Q
-// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run), or tile with split=none
+// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
 
 
 // Nothing to do is worth a word: the passes before it were forgotten.

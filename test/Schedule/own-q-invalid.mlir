@@ -28,6 +28,47 @@
 // RUN: not dash-opt %t/workers.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORKERS
 // WORKERS: error: 'dash.schedule' op states min_workers(2), but the fewest workers that finish are 1
 
+
+// A forward has no gradients to split, and its level stays.
+// RUN: not dash-opt %t/fwd.mlir --dash-tile='split=dq' -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-GRADIENTS
+// NO-GRADIENTS: fwd.mlir:[[#]]:3: error: has no gradients to split, got 'split=dq'
+// RUN: not dash-opt %t/fwd.mlir --dash-tile='slack=20' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SLACK
+// SLACK: fwd.mlir:[[#]]:3: error: expected a slack from 0 to 15, got 20.0
+// RUN: not dash-opt %t/fwd.mlir --dash-tile='slack=-1' -o /dev/null 2>&1 | FileCheck %s --check-prefix=BELOW
+// BELOW: fwd.mlir:[[#]]:3: error: expected a slack from 0 to 15, got -1.0
+// RUN: not dash-opt %t/fwd.mlir --dash-apply-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-TILES
+// NO-TILES: fwd.mlir:[[#]]:3: error: has no tiles to order yet; run --dash-tile first
+// RUN: not dash-opt %t/fwd.mlir --dash-tile --dash-apply-schedule='level=machine sizes=q:300' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WEAKER
+// WEAKER: fwd.mlir:[[#]]:3: error: level 'machine' is weaker than the problem's, 'row'
+// RUN: not dash-opt %t/fwd.mlir --dash-to-ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-KERNEL
+// NO-KERNEL: fwd.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
+// RUN: not dash-opt %t/downward.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=DOWNWARD
+// DOWNWARD: error: 'dash.schedule' op level 'row' needs visits upward, but item (sequence 0, head 0, q tile 0) visits kv tile 0 after kv tile 1
+// RUN: not dash-opt %t/row-of-kv.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROW-OF-KV
+// ROW-OF-KV: error: 'dash.schedule' op level 'row' needs items that own q tiles
+
+//--- fwd.mlir
+!T = memref<?x?x?x128xbf16>
+!R = memref<?x?x?xf32>
+func.func @f(%q: !T, %k: !T, %v: !T, %o: !T, %lse: !R) {
+  dash.attention_fwd ins(%q, %k, %v : !T, !T, !T) outs(%o, %lse : !T, !R) mask(<causal>) level(row)
+  return
+}
+
+//--- downward.mlir
+dash.schedule @order kind("descending") level(row) parts(1) workers(1) width(1)
+    problem(<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 1, kv_heads = 1, head_dim = 128, head_dim_v = 128,
+             sequences = <[128, 256]>, own = q>)
+    cost(<compute = 2.0, reduce = 1.0, latency = 0.5, buffers = 2>)
+    order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(q, step) = 1 - step>)
+
+//--- row-of-kv.mlir
+dash.schedule @order kind("ascending") level(row) parts(1) workers(1) width(1)
+    problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128, head_dim_v = 128,
+             sequences = <[128, 256]>>)
+    cost(<compute = 2.0, reduce = 1.0, latency = 0.5, buffers = 2>)
+    order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(kv, step) = step, turn(kv, q) = kv>)
+
 //--- bwd.mlir
 !T = memref<?x?x?x128xbf16>
 !R = memref<?x?x?xf32>

@@ -18,5 +18,5 @@ func.func @tiles_fit_the_instructions(%q: memref<1x3x300x64xbf16>, %lse: memref<
 
 // -----
 
-// expected-warning @below {{no 'dash.attention_bwd' to tile}}
+// expected-warning @below {{no 'dash.attention_bwd' or 'dash.attention_fwd' to tile}}
 module {}

@@ -119,8 +119,8 @@ static void *takeBuffer(size_t bytes) {
   endProcess();
 }
 
-/// The exponential is the only symbol of this process that the arithmetic needs. A compiler inserts
-/// the others here.
+/// Exponentials, logarithms and fused products are what the arithmetic needs of this process. A
+/// compiler inserts the others here.
 static llvm::Error offerSymbols(orc::LLJIT &jit) {
   auto absolute = [](auto *function) {
     return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function),
@@ -133,8 +133,8 @@ static llvm::Error offerSymbols(orc::LLJIT &jit) {
   if (llvm::Error error = library.define(orc::absoluteSymbols(std::move(own))))
     return error;
   orc::SymbolNameSet allowed;
-  for (StringRef name : {"exp", "free", "memcpy", "memmove", "memset", "__extendhfsf2",
-                         "__truncsfhf2", "__truncdfhf2"})
+  for (StringRef name : {"exp", "exp2", "fmaf", "free", "log2", "memcpy", "memmove", "memset",
+                         "__extendhfsf2", "__truncsfhf2", "__truncdfhf2"})
     allowed.insert(jit.mangleAndIntern(name));
   auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       jit.getDataLayout().getGlobalPrefix(),

@@ -166,7 +166,7 @@ static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
 
 static bool hasTiles(ModuleOp module) {
   bool found = false;
-  module.walk([&](Operation *op) { found |= isa<ItemsOp, AttentionBwdOp>(op); });
+  module.walk([&](Operation *op) { found |= isa<ItemsOp, AttentionOpInterface>(op); });
   return found;
 }
 

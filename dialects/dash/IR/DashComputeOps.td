@@ -102,6 +102,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - `heads of 'q' must be a multiple of the heads of 'k', got 8 and 3`
     - `rows of 'q' must be at least 1, got 0`, and so for every static size
     - `needs exactly one of 'o' and 'delta', got both`
+    - `level 'row' is of a forward only: dK and dV are sums over rows of q; expected run, batch,
+      machine or world`
     - `'sequences' needs a batch of 1, got 2`
     - `'sink' must be a memref of rank 1 [heads], got 'memref<1x8xf32>'`, and so for dsink, `[batch,
       heads]`
@@ -152,8 +154,6 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     /// Types of the operands; the verifier has checked that they are memrefs.
     MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
 
-    int64_t getHeadDim() { return typeOf(getQ()).getDimSize(3); }
-    int64_t getHeadDimV() { return typeOf(getV()).getDimSize(3); }
     Type getElementType() { return typeOf(getQ()).getElementType(); }
   }];
   let hasVerifier = 1;

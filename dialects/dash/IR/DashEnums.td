@@ -19,31 +19,38 @@ def LevelMachine : I32EnumAttrCase<"Machine", 2, "machine">;
 /// Also not on the number of devices that share the work.
 def LevelWorld : I32EnumAttrCase<"World", 3, "world">;
 
+/// Those of a forward's row, on nothing but its own query and the keys and values that it sees.
+def LevelRow : I32EnumAttrCase<"Row", 4, "row">;
+
 def DeterminismLevel : I32EnumAttr<"DeterminismLevel",
-    "what the bits of a sequence's gradients do not depend on",
-    [LevelRun, LevelBatch, LevelMachine, LevelWorld]> {
+    "what the bits of a sequence's results do not depend on",
+    [LevelRun, LevelBatch, LevelMachine, LevelWorld, LevelRow]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }
 
 def DeterminismLevelAttr : EnumAttr<DashDialect, DeterminismLevel, "level"> {
-  let summary = "What the bits of a sequence's gradients do not depend on";
+  let summary = "What the bits of a sequence's results do not depend on";
   let description = [{
     Each level includes those above it.
 
-    | level | the bits of a sequence's gradients do not depend on |
+    | level | the bits of a sequence's results do not depend on |
     |---|---|
     | `run` | when and beside what it runs, on the same kind of machine |
     | `batch` | the other sequences in the batch, and its place there |
     | `machine` | the number of multiprocessors or of resident workers |
     | `world` | the number of devices that share the work |
+    | `row` | other rows of q |
+
+    At level `row`, a row's bits follow from its own query, the keys and values that it sees, and
+    their places in the sequence. Only a forward has it: a backward adds up dK and dV over rows.
 
     From `batch` on, chains, visit orders and parts are made for each sequence separately; from
     `machine` on, for a stated number of workers (the `width` of a `dash.schedule`).
 
     **Example**: `#dash.level<run>`; on an op `level(run)`.
 
-    **Errors**: `expected a determinism level (run, batch, machine or world), got 'always'`.
+    **Errors**: `expected a determinism level (run, batch, machine, world or row), got 'always'`.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -30,6 +30,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let methods = [
     InterfaceMethod<"The operands that exist, in the order that callers use, each with its role.",
                     "::llvm::SmallVector<::mlir::dash::TensorOfOp>", "getTensors">,
+    InterfaceMethod<"The head dim of q and k.", "int64_t", "getHeadDim">,
+    InterfaceMethod<"The head dim of v.", "int64_t", "getHeadDimV">,
   ];
 }
 

@@ -149,6 +149,10 @@ def ItemsOp : Dash_Op<"items", [
     and it writes zeros to its dK and dV. A q tile without a task gets no add, and keeps the initial
     value of dQ's sums.
 
+    At level `row`, a row of q has bits of its own. The verifier proves that no op mixes rows of q,
+    and that a walk carries only what a tile leaves as it is if a row sees nothing of it: which
+    tiles an item walks depends on all of its rows. Visits of the schedule go upward.
+
     Arguments are indices: sequences count from 0 in the batch or in `sequences`, heads are
     absolute, tiles count from their sequence's start.
 
@@ -156,6 +160,8 @@ def ItemsOp : Dash_Op<"items", [
     - Over memrefs of rank 4 of one element type, whose sizes fit if static; heads are a multiple of
       kv heads.
     - With `own(q)`: no add inside, neither `dash.reduce` nor `dash.ordered_reduce`.
+    - At level `row`: `own(q)`; factors come from outside of the items, tiles from outside are
+      constants of one number; tiles are read and written by the block arguments.
     - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns; adds are
       `dash.ordered_reduce`, or all `dash.reduce` if the schedule is `unordered`.
     - Not inside another `dash.items`.
@@ -212,6 +218,17 @@ def ItemsOp : Dash_Op<"items", [
     - `has a tiling of #dash.tiles<q = 128, kv = 128>, but its tiles are #dash.tiles<q = 64, kv =
       128>`
     - `needs 'sequences': schedule '@order' was made for sequences of different lengths`
+    - at level `row`: `of level 'row' must own q tiles: others add up over rows of q`
+    - there, at an op inside: `is not known to keep rows of q apart`; `adds up over rows of q: a
+      must have them as its rows, and b none`; `must take scores from 'dash.visible': a row must not
+      read those that the mask hides from it`; `takes a tile from outside whose rows may differ,
+      expected a constant of one number`; `takes a number that may differ between items, expected
+      one from outside of them`; `must read the tile of its item or of its task, by the block
+      arguments of 'dash.items' or 'dash.walk'`, and so about what it writes and about the place of
+      `dash.visible`
+    - there, at a `dash.yield`: `carries value 0, which a tile could change for a row that sees
+      nothing of it: expected 'dash.running_max' or 'dash.running_sum' of the value, or a product of
+      rounded 'dash.exponential' added to it`
   }];
   let arguments = (ins
     Arg<OptionalAttr<FlatSymbolRefAttr>, "the order; unscheduled if absent">:$order,
@@ -257,6 +274,7 @@ def ItemsOp : Dash_Op<"items", [
     BlockArgument getTurn() { return givesTurns() ? getBody().getArgument(3) : BlockArgument(); }
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def WalkOp : Dash_Op<"walk", [

@@ -198,7 +198,8 @@ def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["val
     `result[j, i] = tanh(scale * value[j, i] / cap)`, in f32; the factor is 1 if absent. The capped
     score is cap times this, so `dash.probability` of the result has the cap as its scale.
 
-    **Preconditions**: cap is a finite number above 0; value is kv tile rows by q tile rows.
+    **Preconditions**: cap is a finite number above 0; value is kv tile rows by q tile rows, or, in
+    items that own q tiles, q tile rows by kv tile rows.
     **Postconditions**: every element is from -1 to 1, or NaN if the score is.
 
     **Example**
@@ -225,11 +226,11 @@ def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["val
     - `'cap' must be a finite number above 0, got 0.0`
   }];
   let arguments = (ins
-    Arg<SumTile, "S, transposed: kv rows by q rows">:$value,
+    Arg<SumTile, "S, transposed (kv rows by q rows), or as it is">:$value,
     Arg<F32Attr, "cap of the scores">:$cap,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
     StageArg:$stage);
-  let results = (outs Res<SumTile, "tanh, transposed">:$result);
+  let results = (outs Res<SumTile, "tanh, as value lies">:$result);
   let assemblyFormat = [{
     $value `cap` `(` $cap `)` (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:`
     type($value)

@@ -10,7 +10,7 @@
 include "mlir/Pass/PassBase.td"
 
 def Tile : Pass<"dash-tile"> {
-  let summary = "Write an attention backward as ops on tiles, without an order";
+  let summary = "Write attention, forward or backward, as ops on tiles, without an order";
   let description = [{
     Replaces each `dash.attention_bwd` by three steps: `dash.delta` (unless delta is given), an
     unscheduled `dash.items` whose walks add contributions to an f32 sum of dQ, and `dash.convert`,
@@ -48,23 +48,33 @@ def Tile : Pass<"dash-tile"> {
     sum of dQ in memory and no `dash.convert`, and dQ has the same bits on any number of workers.
     That takes 7 products a task instead of 5. Only the CPU lane runs it.
 
+    A `dash.attention_fwd` becomes one `dash.items` with `own(q) walk(kv)`: a walk goes along kv
+    tiles with an online softmax, and `dash.finish` divides. Its tiles have 128 rows of q unless
+    stated. Rows of kv follow from the head dims (128 up to 128, 112 for 192 with v at most 128, 96
+    for 192, 80 beyond), and not from the mask or from sizes, because the bits of a row depend on
+    them. Nothing is summed across items, and only the CPU lane runs it.
+
     (* example filepath=test/Schedule/tile.mlir *)
   }];
   let options = [
     Option<"q", "q", "int64_t", /*default=*/"0",
-           "Rows of a tile of Q, dO and dQ; 0 are the tiling's, or 64">,
+           "Rows of a tile of Q, dO and dQ; 0 are the tiling's, or 64, or a forward's 128">,
     Option<"kv", "kv", "int64_t", /*default=*/"0",
-           "Rows of a tile of K, V, dK and dV; 0 are the tiling's, or 128">,
+           "Rows of a tile of K, V, dK and dV; 0 are the tiling's, or 128, or a forward's">,
     Option<"split", "split", "::mlir::dash::GradientSplit",
            /*default=*/"::mlir::dash::GradientSplit::None",
            "Which gradient has items of its own. `none` is the default because it computes S and "
            "dP once",
            [{::mlir::dash::splitWords()}]>,
+    Option<"slack", "slack", "double", /*default=*/"8",
+           "How far, in units of log 2, a score of a forward may be above its row's reference. "
+           "The default loses no precision, and few tiles move the reference; 0 moves it at each "
+           "larger score">,
     ListOption<"widths", "widths", "int64_t",
                "Columns that tiles may have; those of the tensors if empty">,
   ];
   let statistics = [
-    Statistic<"numTiled", "num-tiled", "Number of attention backwards written as ops on tiles">,
+    Statistic<"numTiled", "num-tiled", "Number of attention ops written as ops on tiles">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect"];

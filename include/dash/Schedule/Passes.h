@@ -31,7 +31,7 @@ enum class ReportFormat { Table, Json, Svg, Trace };
 
 /// The level that an order must keep: the problem's own, or one that is no weaker. Numbers are
 /// those of DeterminismLevel.
-enum class LevelChoice { Run, Batch, Machine, Own = 4 };
+enum class LevelChoice { Run, Batch, Machine, Own = 5 };
 inline auto levelWords() {
   return llvm::cl::values(clEnumValN(LevelChoice::Run, "run", "the same bits in every run"),
                           clEnumValN(LevelChoice::Batch, "batch", "whatever is beside a sequence"),

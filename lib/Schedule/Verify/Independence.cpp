@@ -78,7 +78,29 @@ DeterminismLevel dash::strongestLevel(const Schedule &schedule) {
     isOwn = !dependsOnWidth(formulas->visit);
   else
     isOwn = !findUnequalItems(schedule);
-  return isOwn ? DeterminismLevel::Machine : schedule.level;
+  return isOwn ? std::max(DeterminismLevel::Machine, schedule.level) : schedule.level;
+}
+
+/// At level `row`, kv tiles are visited upward: then a row's own tiles have one order, whatever
+/// else its item walks.
+static LogicalResult verifyVisitsUpward(const Schedule &schedule, EmitError emitError) {
+  if (!schedule.problem.ownsQ())
+    return emitError() << "level 'row' needs items that own q tiles";
+  VisitReader reader(schedule);
+  SmallVector<Visit, 0> storage;
+  for (auto [index, item] : llvm::enumerate(schedule.items())) {
+    FailureOr<ArrayRef<Visit>> visits = reader.read(index, storage);
+    if (failed(visits))
+      return failure();
+    int32_t before = -1;
+    for (const Visit &visit : *visits) {
+      if (visit.tile <= before)
+        return emitError() << "level 'row' needs visits upward, but " << describe(schedule, item)
+                           << " visits kv tile " << visit.tile << " after kv tile " << before;
+      before = visit.tile;
+    }
+  }
+  return success();
 }
 
 LogicalResult dash::verifyIndependence(const Schedule &schedule, EmitError emitError) {
@@ -88,6 +110,8 @@ LogicalResult dash::verifyIndependence(const Schedule &schedule, EmitError emitE
     return emitError() << "schedule 'unordered' adds in any order, so its bits may differ from run "
                           "to run: expected level run, got '"
                        << stringifyDeterminismLevel(schedule.level) << "'";
+  if (schedule.level == DeterminismLevel::Row && failed(verifyVisitsUpward(schedule, emitError)))
+    return failure();
   if (!schedule.isTable())
     return success();
   return verifyEqualSequences(schedule, emitError);

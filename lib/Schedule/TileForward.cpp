@@ -1,0 +1,124 @@
+//===- TileForward.cpp - an attention forward as ops on tiles -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An item owns a q tile and walks kv tiles upward, with an online softmax. Its state is a
+// reference, four sums and the output's sums of each row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileOnce.h"
+#include "TileWidths.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+TileShape dash::rowsOfForward(int64_t headDim, int64_t headDimV) {
+  // What registers and shared memory of a kernel hold beside two slots of K and of V.
+  auto fits = [&](int64_t dim, int64_t dimV) { return headDim <= dim && headDimV <= dimV; };
+  int64_t kv = fits(128, 128) ? 128 : fits(192, 128) ? 112 : fits(192, 192) ? 96 : 80;
+  return {/*q=*/128, kv};
+}
+
+namespace {
+
+class Tiler {
+public:
+  Tiler(AttentionFwdOp op, const TileSizes &sizes, double slack)
+      : op(op), b(op.getLoc(), op), sizes(sizes), slack(b.getF32FloatAttr(slack)) {}
+
+  void run() {
+    Value scale = scaleOf(b, op.getScale(), op.getHeadDim());
+    Value cap;
+    if (op.getSoftcapAttr())
+      cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
+    Value zero = constant({sizes.rows.q, sizes.columnsV}, 0);
+    Value lowest, none;
+    if (!op.getSink()) {
+      lowest = constant({sizes.rows.q}, -std::numeric_limits<float>::infinity());
+      none = constant({sizes.rows.q, RunningSumOp::numSums}, 0);
+    }
+    ItemsOp items = createItems();
+    b.setInsertionPointToEnd(&items.getBody().front());
+    Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
+    Value q = LoadOp::create(b, half(sizes.rows.q, sizes.columns), op.getQ(), sequence, head, tile);
+    if (op.getSink()) {
+      auto state =
+          SinkStateOp::create(b, single({sizes.rows.q}),
+                              single({sizes.rows.q, RunningSumOp::numSums}), op.getSink(), head);
+      lowest = state.getMax(), none = state.getSum();
+    }
+    auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{zero, lowest, none});
+    Value output = walk.getResult(0), max = walk.getResult(1), sum = walk.getResult(2);
+    auto finish = FinishOp::create(b, output.getType(), max.getType(), output, max, sum);
+    StoreOp::create(b, finish.getOutput(), op.getO(), sequence, head, tile, /*scale=*/Value());
+    StoreRowOp::create(b, finish.getLse(), op.getLse(), sequence, head, tile);
+    b.setInsertionPointToEnd(&walk.getBody().front());
+    buildTask(items, walk, q, scale, cap);
+    op.erase();
+  }
+
+private:
+  RankedTensorType half(int64_t rows, int64_t columns) {
+    return RankedTensorType::get({rows, columns}, op.getElementType());
+  }
+  RankedTensorType single(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, b.getF32Type());
+  }
+  Value constant(ArrayRef<int64_t> shape, float number) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(single(shape), number));
+  }
+
+  /// A size that one operand's type states holds for all.
+  ItemsOp createItems() {
+    Value overQ = withStatedSizes(b, op.getQ(), {op.getO(), op.getLse()}, {0, 1, 2});
+    overQ = withStatedSizes(b, overQ, {op.getK(), op.getV()}, {0});
+    Value overK = withStatedSizes(b, op.getK(), {op.getV()}, {0, 1, 2});
+    return ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
+                           TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv),
+                           op.getMask(), op.getLevel(), op.getSequencesAttr(), TensorSide::Q);
+  }
+
+  void buildTask(ItemsOp items, WalkOp walk, Value q, Value scale, Value cap) {
+    int64_t qRows = sizes.rows.q, kvRows = sizes.rows.kv;
+    Value sequence = items.getSequence();
+    Value output = walk.getCarried()[0], max = walk.getCarried()[1], sum = walk.getCarried()[2];
+    auto load = [&](int64_t columns, Value source) -> Value {
+      return LoadOp::create(b, half(kvRows, columns), source, sequence, walk.getHead(),
+                            walk.getTile());
+    };
+    Value k = load(sizes.columns, op.getK()), v = load(sizes.columnsV, op.getV());
+    Value s = product(q, k, /*transposeRhs=*/true, {qRows, kvRows}, Value());
+    Value factor = scale;
+    if (cap) {
+      s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, IntegerAttr());
+      factor = cap;
+    }
+    Value y = VisibleOp::create(b, s.getType(), s, sequence, walk.getTile(), items.getTile());
+    auto reference = RunningMaxOp::create(b, max.getType(), max.getType(), y, max, factor, slack);
+    Value p = ExponentialOp::create(b, y.getType(), y, reference.getNext(), factor);
+    Value nextSum = RunningSumOp::create(b, sum.getType(), p, sum, reference.getFactor());
+    Value rounded = RoundOp::create(b, half(qRows, kvRows), p);
+    Value scaled = RescaleOp::create(b, output.getType(), output, reference.getFactor());
+    Value nextOutput = product(rounded, v, /*transposeRhs=*/false, {qRows, sizes.columnsV}, scaled);
+    YieldOp::create(b, ValueRange{nextOutput, reference.getNext(), nextSum});
+  }
+
+  Value product(Value lhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
+                Value accumulate) {
+    return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, /*transpose_a=*/false,
+                            transposeRhs, /*async=*/false, /*split=*/SplitAttr(),
+                            /*stage=*/IntegerAttr());
+  }
+
+  AttentionFwdOp op;
+  ImplicitLocOpBuilder b;
+  const TileSizes &sizes;
+  FloatAttr slack;
+};
+
+} // namespace
+
+void dash::tileForward(AttentionFwdOp op, const TileSizes &sizes, double slack) {
+  Tiler(op, sizes, slack).run();
+}

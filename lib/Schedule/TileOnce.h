@@ -1,0 +1,31 @@
+//===- TileOnce.h - one whole problem as ops on tiles -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_SCHEDULE_TILEONCE_H
+#define DASH_LIB_SCHEDULE_TILEONCE_H
+
+#include "dash/IR/DashOps.h"
+#include "dash/Schedule/Passes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::dash {
+
+/// The rows and columns of tiles; tensors may have fewer columns.
+struct TileSizes {
+  TileShape rows;
+  int64_t columns, columnsV;
+};
+
+/// Each writes the tiled form before the op, and erases the op.
+void tileBackward(AttentionBwdOp op, const TileSizes &sizes, GradientSplit split);
+void tileForward(AttentionFwdOp op, const TileSizes &sizes, double slack);
+
+/// The rows of a forward's tiles unless stated. Those of kv follow from the head dims alone: the
+/// bits of a row depend on them, so neither mask nor size may choose them.
+TileShape rowsOfForward(int64_t headDim, int64_t headDimV);
+
+/// The factor on scores: the given one, or 1/sqrt(head dim).
+Value scaleOf(ImplicitLocOpBuilder &b, Value given, int64_t headDim);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_SCHEDULE_TILEONCE_H
