@@ -35,8 +35,9 @@ config.environment["DASH_LIBRARY"] = os.path.join(config.dash_obj_root, "lib", "
 config.environment["DASH_CACHE"] = "off"
 # A name captured in one function must not match in the next; a prefix without a use is a mistake.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
-# Tests leave nothing behind in the source tree.
-config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+# Tests leave nothing behind in the source tree. Bytecode is kept in the build folder: PyTorch and
+# JAX are installed without any, and compiling their modules takes longer than importing them.
+config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(config.test_exec_root, "pycache")
 # Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep
 # their red zones, and keeps its own memory to the end.
 config.environment["ASAN_OPTIONS"] = (
