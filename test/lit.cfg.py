@@ -38,6 +38,8 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixe
 # Tests leave nothing behind in the source tree. Bytecode is kept in the build folder: PyTorch and
 # JAX are installed without any, and compiling their modules takes longer than importing them.
 config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(config.test_exec_root, "pycache")
+# lit runs as many tests as there are processors, so each computes with one thread.
+config.environment["OMP_NUM_THREADS"] = "1"
 # Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep
 # their red zones, and keeps its own memory to the end.
 config.environment["ASAN_OPTIONS"] = (
