@@ -3,12 +3,20 @@ observed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import z3
 
 # A condition is True, False, or a formula over what reads observe.
 Condition = "bool | z3.BoolRef"
+
+
+def joined(make: Callable, terms: list[z3.BoolRef]) -> z3.BoolRef:
+    """z3.And and z3.Or look at each term's sort and context first, which takes longer than the
+    proofs themselves. Here all terms are formulas of one context."""
+    context = terms[0].ctx
+    array = (z3.Ast * len(terms))(*(term.ast for term in terms))
+    return z3.BoolRef(make(context.ref(), len(terms), array), context)
 
 
 def either(terms: Iterable[Condition]) -> Condition:
@@ -18,18 +26,20 @@ def either(terms: Iterable[Condition]) -> Condition:
             return True
         if term is not False:
             kept.append(term)
-    return False if not kept else kept[0] if len(kept) == 1 else z3.Or(kept)
+    return False if not kept else kept[0] if len(kept) == 1 else joined(z3.Z3_mk_or, kept)
 
 
 def both(*terms: Condition) -> Condition:
     if any(term is False for term in terms):
         return False
     kept = [term for term in terms if term is not True]
-    return True if not kept else kept[0] if len(kept) == 1 else z3.And(kept)
+    return True if not kept else kept[0] if len(kept) == 1 else joined(z3.Z3_mk_and, kept)
 
 
 def negated(term: Condition) -> Condition:
-    return not term if isinstance(term, bool) else z3.Not(term)
+    if isinstance(term, bool):
+        return not term
+    return z3.BoolRef(z3.Z3_mk_not(term.ctx_ref(), term.ast), term.ctx)
 
 
 def implies(left: Condition, right: Condition) -> Condition:
