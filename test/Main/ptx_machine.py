@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import partial
+from functools import lru_cache, partial
 
 from ptx_numbers import result_of, signed
 from ptx_text import REGISTER, Instruction, Wrong, operands_of, parse
@@ -19,6 +19,9 @@ from ptx_threads import LANES, WARPS_OF_GROUP, Access, Barrier, Group, Thread
 
 SHARED = 1 << 20  # where shared memory begins; a descriptor holds bits 4 to 17
 MOST_STEPS = 200_000  # of all threads; a kernel's walks here take a tenth
+NUMBER = re.compile(r"-?\d+")
+# A text is run with several lists of items.
+parsed = lru_cache(4)(parse)
 
 
 class Machine:
@@ -27,7 +30,7 @@ class Machine:
     def __init__(
         self, text: str, entry: str, values: dict[str, int], memory: dict[int, int], groups: int
     ):
-        self.code, self.labels, self.parameters = parse(text, entry)
+        self.code, self.labels, self.parameters = parsed(text, entry)
         if len(values) != len(self.parameters):
             raise Wrong(f"expected {len(values)} parameters, got {len(self.parameters)}")
         self.values = dict(zip(self.parameters, values.values()))
@@ -37,6 +40,12 @@ class Machine:
         self.named: dict[int, dict] = {}
         self.steps_left = MOST_STEPS
         self.counts: dict[str, int] = defaultdict(int)
+        self.special = {
+            "mbarrier": self.mbarrier,
+            "wgmma": self.wgmma,
+            "cp": self.copy,
+            "bar": self.bar,
+        }
         tids = [LANES * warp for warp in range(WARPS_OF_GROUP)] + [
             LANES * WARPS_OF_GROUP * g for g in range(1, groups)
         ]
@@ -120,10 +129,13 @@ class Machine:
     # ---- Values.
 
     def value(self, thread: Thread, operand: str, bits: int = 64, is_signed: bool = False) -> int:
+        value = thread.registers.get(operand)
+        if value is not None:  # as nearly always
+            return signed(value, bits) if is_signed else value & ((1 << bits) - 1)
         if operand.startswith("{"):
             low, high = operands_of(operand[1:-1])
             return self.value(thread, low, 32) | self.value(thread, high, 32) << 32
-        if re.fullmatch(r"-?\d+", operand):
+        if NUMBER.fullmatch(operand):
             value = int(operand)
         elif operand.startswith("0x") or operand.startswith("0f"):
             value = int(operand[2:], 16)
@@ -140,9 +152,7 @@ class Machine:
         elif operand in self.values:
             value = self.values[operand]
         else:
-            value = thread.registers.get(operand)
-            if value is None:
-                raise Wrong(f"thread {thread.tid} uses {operand} before it has a value")
+            raise Wrong(f"thread {thread.tid} uses {operand} before it has a value")
         return signed(value, bits) if is_signed else value & ((1 << bits) - 1)
 
     def step(self, thread: Thread) -> bool:
@@ -176,12 +186,7 @@ class Machine:
     def execute(self, thread: Thread, instruction: Instruction) -> bool | None:
         name, operands, text = instruction.name, instruction.operands, instruction.text
         root = name.split(".")[0]
-        special = {
-            "mbarrier": self.mbarrier,
-            "wgmma": self.wgmma,
-            "cp": self.copy,
-            "bar": self.bar,
-        }.get(root)
+        special = self.special.get(root)
         if special:
             return special(thread, name, operands, text)
         if root == "bra":

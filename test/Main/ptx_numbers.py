@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from ptx_text import Wrong
 
@@ -11,9 +12,20 @@ SIGNED = re.compile(r"\.s(8|16|32|64)\b")
 Value = Callable[..., int]  # of an operand, in so many bits, signed or not
 
 
+@cache
 def bits_of(name: str) -> int:
     found = re.findall(r"\.[subfx]*b?(8|16|32|64)\b", name)
     return int(found[-1]) if found else 32
+
+
+@cache
+def kind_of(name: str) -> tuple[int, bool, bool]:
+    """What a name says: bits, whether they have a sign, and whether they are floats."""
+    return (
+        1 if name.endswith(".pred") else bits_of(name),
+        bool(SIGNED.search(name)),
+        bool(re.search(r"\.b?f(16|32)", name)),
+    )
 
 
 def signed(value: int, bits: int) -> int:
@@ -52,10 +64,8 @@ def result_of(root: str, name: str, operands: list[str], value: Value) -> int:
     """What the first operand gets; `root` is the name's first word."""
     if root == "createpolicy":
         return 0  # only L2 reads it
-    bits, is_signed = bits_of(name), bool(SIGNED.search(name))
-    if name.endswith(".pred"):
-        bits = 1
-    if root not in ("mov", "selp") and re.search(r"\.b?f(16|32)", name):
+    bits, is_signed, is_float = kind_of(name)
+    if is_float and root not in ("mov", "selp"):
         return 0
     given = (
         [value(operand, bits, is_signed) for operand in operands[1:]]
