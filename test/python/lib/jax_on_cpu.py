@@ -8,7 +8,11 @@ import ctypes
 import os
 from typing import Any
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+# Tests compile thousands of small programs and run each once: optimising them takes longer.
+os.environ["XLA_FLAGS"] = (
+    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0"
+    " --xla_llvm_disable_expensive_passes=true"
+)
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import fixtures  # noqa: E402, F401  (finds dash_attn)
