@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 
 import numpy as np
-from lanes import LANE, LANES, constant, u16, u32, widened
+from lanes import LANE, LANES, constant, f64, u16, u32, widened
 from memory import SHARED, Shared
 from ptx_text import Instruction, Wrong, operands_of
 
@@ -56,11 +56,11 @@ class Copies:
 @cache
 def places(
     start: int, first: int, count: int, transposed: bool, width: int, leading: int, stride: int
-) -> np.ndarray:
+) -> tuple[np.ndarray, int, int]:
     """[count, 16]: where elements lie behind a multiple of 1024 bytes, in halfwords: rows from
     `first` on, 16 along the sum. Transposed, a row of memory has as many of `count` as fit into
     `width` bytes, and panels of them are `leading` bytes apart; eights of rows are `stride`
-    apart."""
+    apart. Then the least and the largest of these places."""
     panel = width // 2
     outer, inner = (first + np.arange(count))[:, None], np.arange(K)[None, :]
     if transposed:
@@ -70,23 +70,23 @@ def places(
     else:
         byte = outer // 8 * stride + outer % 8 * width + inner * 2
     byte = byte + start
-    return (byte ^ (byte >> 7 & width // 16 - 1) << 4) >> 1
+    found = (byte ^ (byte >> 7 & width // 16 - 1) << 4) >> 1
+    return found, int(found.min()), int(found.max())
 
 
 def factor(
     shared: Shared, descriptor: int, first: int, count: int, transposed: bool, element: str
 ) -> np.ndarray:
-    """[count, 16] of f32, as the tensor core sees shared memory."""
+    """[count, 16] of f64, as the tensor core sees shared memory."""
     if descriptor >> 62 not in SWIZZLES or descriptor >> 49 & 7:
         raise Wrong(f"expected a descriptor of a swizzle without an offset, found {descriptor:#x}")
     width = SWIZZLES[descriptor >> 62]
     start, leading, stride = ((descriptor >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
-    at = places(start & 1023, first, count, transposed, width, leading, stride) + (
-        (start & ~1023) - SHARED >> 1
-    )
-    if at.min() < 0 or at.max() >= len(shared.seen) // 2:
+    at, least, most = places(start & 1023, first, count, transposed, width, leading, stride)
+    base = (start & ~1023) - SHARED >> 1
+    if base + least < 0 or base + most >= len(shared.seen) // 2:
         raise Wrong(f"reads a factor outside of shared memory, from {start:#x}")
-    return widened(shared.seen.view(u16)[at], element)
+    return widened(shared.seen.view(u16)[at + base], element).astype(f64)
 
 
 class Product:
@@ -164,7 +164,7 @@ class Products:
             if any(set(product.sums) & set(others) for others in self.sums):
                 raise Wrong("adds to some of the sums of a product that is not waited for")
             self.sums[product.sums] = matrix_of(
-                np.stack([words.get(name, NONE) for name in product.sums])
+                np.concatenate([words.get(name, NONE) for name in product.sums])
             )
             words.update(dict.fromkeys(product.sums, NONE))
         left, right = (
@@ -185,14 +185,14 @@ class Products:
         product, left, right, adds = self.queue.pop(0)
         if product.held:
             halves = (
-                np.stack([self.registers[name] for name in product.held])
+                np.concatenate([self.registers[name] for name in product.held])
                 .view(u16)
                 .reshape(2, 2, 8, 4, 2)
             )
             a = widened(
                 np.ascontiguousarray(halves.transpose(1, 2, 0, 3, 4)).reshape(ROWS, K),
                 product.element,
-            )
+            ).astype(f64)
         else:
             a = factor(
                 self.shared, left, self.first_row, ROWS, product.left_transposed, product.element
@@ -202,7 +202,7 @@ class Products:
         )
         # Products of 16-bit numbers are exact in f64, and so nearly are their sums: rounded once a
         # step.
-        result = a.astype(np.float64) @ b.astype(np.float64).T
+        result = a @ b.T
         self.sums[product.sums] = (result + self.sums[product.sums] if adds else result).astype(
             np.float32
         )

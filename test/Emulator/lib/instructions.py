@@ -259,7 +259,7 @@ def matrices(instruction: Instruction) -> Act | None:
                 warp.write(group, register, words)
         else:
             places = shared.store(
-                rows, np.stack([warp.r[register] for register in registers]).reshape(32, 4)
+                rows, np.concatenate([warp.r[register] for register in registers]).reshape(32, 4)
             )
             shared.note(
                 warp.number, lanes, places.reshape(4, 8, 4).transpose(1, 2, 0).reshape(32, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from barriers import Barrier, Meetings
@@ -54,11 +55,15 @@ class Unit:
         function(registers, group.lanes)
 
 
+# Each seed is a machine of its own, but of the same text.
+parsed = lru_cache(16)(parse)
+
+
 class Program:
     """An entry, decoded where it is run."""
 
     def __init__(self, text: str, entry: str, clock: Callable[[], int]):
-        self.code, self.labels, self.parameters = parse(text, entry)
+        self.code, self.labels, self.parameters = parsed(text, entry)
         self.targets = set(self.labels.values())
         self.translator = Translator(clock)
         self.units: dict[int, Unit] = {}

@@ -23,7 +23,7 @@ class Memory:
     ) -> np.ndarray:
         """The address of the first byte of each access of so many bytes."""
         places = addresses - np.uint64(self.base)  # what lies in front is large
-        if places.size and int(places.max()) + size > len(self.bytes):
+        if places.size and int(np.maximum.reduce(places)) + size > len(self.bytes):
             at = int(addresses[places.argmax()])
             raise Wrong(
                 f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}"
@@ -110,19 +110,21 @@ class Shared(Memory):
     def __init__(self, size: int):
         super().__init__(SHARED, size)
         self.seen = self.bytes.copy()
-        # By a warp's lane, the words it has stored.
-        self.unfenced: dict[tuple[int, int], list[np.ndarray]] = {}
+        # By warp, the numbers of lanes and the words that each of them has stored.
+        self.unfenced: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def note(self, warp: int, lanes: np.ndarray, places: np.ndarray) -> None:
-        for lane, words in zip(np.flatnonzero(lanes).tolist(), places):
-            self.unfenced.setdefault((warp, lane), []).append(words)
+        self.unfenced.setdefault(warp, []).append((lanes.nonzero()[0], places))
 
     def fence(self, warp: int, lanes: np.ndarray) -> None:
-        kept = [
-            words
-            for lane in np.flatnonzero(lanes).tolist()
-            for words in self.unfenced.pop((warp, lane), ())
-        ]
+        kept, others = [], []
+        for of, places in self.unfenced.pop(warp, ()):
+            fenced = lanes[of]
+            kept.append(places[fenced].reshape(-1))
+            if not fenced.all():
+                others.append((of[~fenced], places[~fenced]))
+        if others:
+            self.unfenced[warp] = others
         if kept:
             words = np.concatenate(kept)
             self.seen.view(np.uint32)[words] = self.bytes.view(np.uint32)[words]

@@ -32,7 +32,7 @@ def address(text: str) -> Callable[[dict[str, np.ndarray], np.ndarray], np.ndarr
     """[register + offset], of some lanes."""
     base, _, offset = text.strip("[]").partition("+")
     base, distance = base.strip(), u64(int(offset or 0) & (1 << 64) - 1)
-    return lambda r, lanes: r[base][lanes].astype(u64) + distance
+    return lambda r, lanes: r[base][lanes].astype(u64, copy=False) + distance
 
 
 def number(text: str) -> Callable[[Warp, int], int]:
@@ -88,6 +88,9 @@ def mbarrier(instruction: Instruction) -> Act | None:
                 done = np.zeros(32, bool)
                 done[lanes] = [is_done(pair) for pair in pairs]
                 warp.write(group, operands[0], done, lanes)
+            elif len(asked) == 1:
+                ((_, under_way), barrier), *_ = asked.items()
+                group.blocks(group.pc - 1, lambda: barrier.phase & 1 != under_way)
             else:
                 group.blocks(group.pc - 1, lambda: any(map(is_done, asked)))
 
