@@ -128,7 +128,7 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
 def sampled() -> None:
     """One item in N: the bits of a plain kernel, and of the items i with i % N = 0 the records that
     a kernel has which traces them all."""
-    kind, problem = "kind=symmetric-shift workers=2", "q:130,kv:600,batch:1,heads:2,kv-heads:2"
+    kind, problem = "kind=symmetric-shift workers=2", "q:70,kv:450,batch:1,heads:2,kv-heads:2"
     program = arguments.tmp / "sampled.mlir"
     text = (arguments.root / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
     program.write_text(text.replace("x128xbf16", "x64xbf16"), encoding="utf-8")
