@@ -21,7 +21,8 @@ public:
   explicit RowProof(ItemsOp items) : items(items) {}
 
   LogicalResult run() {
-    WalkResult result = items.getBody().walk([&](Operation *op) {
+    WalkResult result = items.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      note(op);
       return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     return failure(result.wasInterrupted());
@@ -31,16 +32,18 @@ private:
   bool isOutside(Value value) { return !items.getBody().isAncestor(value.getParentRegion()); }
 
   /// Whether a value has rows of its own for the rows of q. What `verify` accepts is one of both.
-  bool hasRows(Value value) {
-    if (isOutside(value))
-      return false;
-    if (auto load = value.getDefiningOp<LoadOp>())
-      return load.getTile() == items.getTile();
-    if (isa<BlockArgument>(value))
-      return isa<TensorType>(value.getType());
-    Operation *op = value.getDefiningOp();
-    return isa<WalkOp, SinkStateOp>(op) ||
-           llvm::any_of(op->getOperands(), [&](Value operand) { return hasRows(operand); });
+  /// Ops precede their uses, so what is known of operands is known before.
+  bool hasRows(Value value) const { return withRows.contains(value); }
+
+  void note(Operation *op) {
+    bool has = isa<WalkOp, SinkStateOp>(op) ||
+               llvm::any_of(op->getOperands(), [&](Value operand) { return hasRows(operand); });
+    if (auto load = dyn_cast<LoadOp>(op))
+      has = load.getTile() == items.getTile();
+    if (auto walk = dyn_cast<WalkOp>(op))
+      withRows.insert(walk.getCarried().begin(), walk.getCarried().end());
+    if (has)
+      withRows.insert(op->result_begin(), op->result_end());
   }
 
   LogicalResult refuse(Operation *op, const Twine &why) {
@@ -167,6 +170,7 @@ private:
   }
 
   ItemsOp items;
+  llvm::DenseSet<Value> withRows; ///< looked up only
 };
 
 } // namespace
