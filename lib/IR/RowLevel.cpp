@@ -36,7 +36,7 @@ private:
   bool hasRows(Value value) const { return withRows.contains(value); }
 
   void note(Operation *op) {
-    bool has = isa<WalkOp, SinkStateOp>(op) ||
+    bool has = isa<WalkOp, SinkStateOp, VisibleOp>(op) ||
                llvm::any_of(op->getOperands(), [&](Value operand) { return hasRows(operand); });
     if (auto load = dyn_cast<LoadOp>(op))
       has = load.getTile() == items.getTile();
@@ -67,12 +67,18 @@ private:
                             "the mask hides from it");
         })
         .Case([&](YieldOp yield) { return verifyCarried(yield); })
-        .Case<WalkOp, RoundOp, SoftcapOp, RunningSumOp, RescaleOp, FinishOp, SinkStateOp>(
+        .Case([&](SinkStateOp sink) -> LogicalResult {
+          if (sink.getHead() == items.getHead())
+            return success();
+          return refuse(sink, "must take the sink of its item's head, by the block argument of "
+                              "'dash.items'");
+        })
+        .Case<WalkOp, RoundOp, SoftcapOp, RunningSumOp, RescaleOp, FinishOp>(
             [](auto) { return success(); })
         .Default([&](Operation *other) -> LogicalResult {
           auto isTile = [](Type type) { return isa<TensorType>(type); };
           if (llvm::none_of(other->getOperandTypes(), isTile) &&
-              llvm::none_of(other->getResultTypes(), isTile))
+              llvm::none_of(other->getResultTypes(), isTile) && isMemoryEffectFree(other))
             return success();
           if (matchPattern(other, m_Constant()))
             return success(); // its uses are verified
@@ -80,22 +86,26 @@ private:
         });
   }
 
-  /// Numbers come from outside, where they are the same for all items; so do tiles, all of whose
-  /// elements are one number.
+  static bool isOneNumber(Value value) {
+    DenseElementsAttr elements;
+    return matchPattern(value, m_Constant(&elements)) && elements.isSplat();
+  }
+
+  /// Numbers come from outside, where they are the same for all items. A tile has rows of q, or is
+  /// a constant of one number; a product's factors are looked at together.
   LogicalResult verifyOperand(Operation *op, Value operand) {
-    if (isa<TensorType>(operand.getType())) {
-      DenseElementsAttr elements;
-      bool isConstant = matchPattern(operand, m_Constant(&elements));
-      if (isConstant ? elements.isSplat() : !isOutside(operand))
-        return success();
-      return refuse(op, "takes a tile from outside whose rows may differ, expected a constant of "
-                        "one number");
-    }
-    if (isa<FloatType>(operand.getType()) && !isOutside(operand) &&
-        !matchPattern(operand, m_Constant()))
+    bool isConstant = matchPattern(operand, m_Constant());
+    if (isa<FloatType>(operand.getType()) && !isOutside(operand) && !isConstant)
       return refuse(op, "takes a number that may differ between items, expected one from outside "
                         "of them");
-    return success();
+    if (!isa<TensorType>(operand.getType()) || hasRows(operand) || isOneNumber(operand))
+      return success();
+    if (isOutside(operand) || isConstant)
+      return refuse(op, "takes a tile from outside whose rows may differ, expected a constant of "
+                        "one number");
+    return isa<MatmulOp>(op)
+               ? success()
+               : refuse(op, "takes a tile whose rows are not those of q: only a product may");
   }
 
   /// The tile is the item's own, or the task's.
@@ -119,6 +129,8 @@ private:
   }
 
   template <typename T> LogicalResult verifyWritten(T store) {
+    if (store->template getParentOfType<WalkOp>())
+      return refuse(store, "must write behind the walk: inside, values depend on how far it is");
     if (store.getSequence() == items.getSequence() && store.getTile() == items.getTile() &&
         store.getHead() == items.getHead())
       return success();
@@ -126,9 +138,12 @@ private:
   }
 
   LogicalResult verifyProduct(MatmulOp product) {
-    if (!hasRows(product.getB()) && (!hasRows(product.getA()) || !product.getTransposeA()))
+    Value a = product.getA(), accumulate = product.getAccumulate();
+    bool hasRowsOfQ = isOneNumber(a) || (hasRows(a) && !product.getTransposeA());
+    if (hasRowsOfQ && !hasRows(product.getB()) &&
+        (!accumulate || hasRows(accumulate) || isOneNumber(accumulate)))
       return success();
-    return refuse(product, "adds up over rows of q: a must have them as its rows, and b none");
+    return refuse(product, "must keep rows of q apart: a must have them as its rows, and b none");
   }
 
   LogicalResult verifyCarried(YieldOp yield) {

@@ -1,7 +1,7 @@
 //===- Tile.cpp - write attention as ops on tiles -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "TileOnce.h"
+#include "TileProblem.h"
 #include "TileWidths.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/Passes.h"
@@ -35,6 +35,8 @@ struct Tile : public dash::impl::TileBase<Tile> {
     getOperation()->walk([&](AttentionOpInterface op) { ops.push_back(op); });
     if (ops.empty())
       getOperation()->emitWarning() << "no 'dash.attention_bwd' or 'dash.attention_fwd' to tile";
+    else if (failed(verifyOptions(ops)))
+      return signalPassFailure();
     for (AttentionOpInterface op : ops) {
       if (failed(tile(op)))
         return signalPassFailure();
@@ -43,6 +45,23 @@ struct Tile : public dash::impl::TileBase<Tile> {
   }
 
 private:
+  /// An option of forwards or of backwards needs one.
+  LogicalResult verifyOptions(ArrayRef<AttentionOpInterface> ops) {
+    auto isForward = [](AttentionOpInterface op) { return isa<AttentionFwdOp>(op); };
+    AttentionOpInterface first = ops.front();
+    if (split != GradientSplit::None && llvm::all_of(ops, isForward))
+      return first->emitError() << "has no gradients to split, got 'split="
+                                << (split == GradientSplit::DV ? "dv" : "dq") << "'";
+    if (slack != TileOptions().slack && llvm::none_of(ops, isForward))
+      return first->emitError() << llvm::formatv("has no online softmax, got 'slack={0:f1}': it is "
+                                                 "an option of 'dash.attention_fwd'",
+                                                 double(slack));
+    if (!(slack >= 0 && slack <= RunningMaxOp::mostSlack))
+      return first->emitError() << llvm::formatv("expected a slack from 0 to {0:f0}, got {1:f1}",
+                                                 RunningMaxOp::mostSlack, double(slack));
+    return success();
+  }
+
   LogicalResult tile(AttentionOpInterface op) {
     auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
     auto forward = dyn_cast<AttentionFwdOp>(op.getOperation());
@@ -68,12 +87,6 @@ private:
         failed(mask.verifyTiles(sizes.rows.q, sizes.rows.kv, emitError)) ||
         failed(verifyWidths(op, columns)))
       return failure();
-    if (forward && split != GradientSplit::None)
-      return op->emitError() << "has no gradients to split, got 'split="
-                             << (split == GradientSplit::DV ? "dv" : "dq") << "'";
-    if (forward && !(slack >= 0 && slack <= RunningMaxOp::mostSlack))
-      return op->emitError() << llvm::formatv("expected a slack from 0 to {0:f0}, got {1:f1}",
-                                              RunningMaxOp::mostSlack, double(slack));
     if (failed(setRoles(op, widthOfTiles)))
       return failure();
     sizes.columns = widthOfTiles(op.getHeadDim());

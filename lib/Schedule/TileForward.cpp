@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileOnce.h"
+#include "TileProblem.h"
 #include "TileWidths.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

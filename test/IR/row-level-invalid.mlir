@@ -78,7 +78,7 @@ func.func @no_product_adds_over_rows(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memre
   dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<causal>) level(row) (%seq, %head, %qi) {
     %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
-    // expected-error @below {{'dash.matmul' op adds up over rows of q: a must have them as its rows, and b none}}
+    // expected-error @below {{'dash.matmul' op must keep rows of q apart: a must have them as its rows, and b none}}
     %s = dash.matmul transpose %qt, %qt : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
   }
   return
@@ -98,7 +98,7 @@ func.func @no_rows_to_the_right(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?
     %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
     dash.walk (%kv_head, %kv) {
       %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
-      // expected-error @below {{'dash.matmul' op adds up over rows of q: a must have them as its rows, and b none}}
+      // expected-error @below {{'dash.matmul' op must keep rows of q apart: a must have them as its rows, and b none}}
       %s = dash.matmul %kt, transpose %qt : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
     }
   }
@@ -370,6 +370,96 @@ func.func @a_carried_output_has_the_factor_of_the_maximum(%q: !T, %k: !T, %v: !T
       // expected-error @below {{'dash.yield' op carries value 0, which a tile could change for a row that sees nothing of it: expected 'dash.running_max' or 'dash.running_sum' of the value, or a product of rounded 'dash.exponential' added to it}}
       dash.yield %o1 : tensor<64x128xf32>
     }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @rows_of_a_kv_tile_are_not_rows_of_q(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32>, %sink: memref<?xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<64xf32>
+  // expected-note @below {{of these items of level 'row'}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 64>) mask(<causal>) level(row) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      %row = dash.load %lse[%seq, %kv_head, %kv] : memref<?x?x?xf32> -> tensor<64xf32>
+      // expected-error @below {{'dash.rescale' op takes a tile whose rows are not those of q: only a product may}}
+      %r = dash.rescale %zero, %row : tensor<64x128xf32>, tensor<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @a_product_has_rows_of_q(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32>, %sink: memref<?xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<64xf32>
+  // expected-note @below {{of these items of level 'row'}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 64>) mask(<causal>) level(row) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<64x128xbf16>
+      // expected-error @below {{'dash.matmul' op must keep rows of q apart: a must have them as its rows, and b none}}
+      %s = dash.matmul %kt, transpose %kt : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @the_sink_is_of_the_head(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32>, %sink: memref<?xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<64xf32>
+  // expected-note @below {{of these items of level 'row'}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(row) (%seq, %head, %qi) {
+    // expected-error @below {{'dash.sink_state' op must take the sink of its item's head, by the block argument of 'dash.items'}}
+    %m, %l = dash.sink_state %sink[%qi] : memref<?xf32> -> tensor<64xf32>, tensor<64x4xf32>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @writes_behind_the_walk(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32>, %sink: memref<?xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<64xf32>
+  // expected-note @below {{of these items of level 'row'}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(row) (%seq, %head, %qi) {
+    %m = dash.walk (%kv_head, %kv) init(%m0 = %lowest) : tensor<64xf32> {
+      // expected-error @below {{'dash.store_row' op must write behind the walk: inside, values depend on how far it is}}
+      dash.store_row %m0, %lse[%seq, %head, %qi] : tensor<64xf32> -> memref<?x?x?xf32>
+      dash.yield %m0 : tensor<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @no_other_op_writes(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32>, %sink: memref<?xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<64xf32>
+  // expected-note @below {{of these items of level 'row'}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(row) (%seq, %head, %qi) {
+    // expected-error @below {{'memref.load' op is not known to keep rows of q apart}}
+    %number = memref.load %sink[%head] : memref<?xf32>
+    memref.store %number, %lse[%seq, %head, %qi] : memref<?x?x?xf32>
   }
   return
 }

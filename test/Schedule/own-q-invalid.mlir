@@ -36,6 +36,8 @@
 // SLACK: fwd.mlir:[[#]]:3: error: expected a slack from 0 to 15, got 20.0
 // RUN: not dash-opt %t/fwd.mlir --dash-tile='slack=-1' -o /dev/null 2>&1 | FileCheck %s --check-prefix=BELOW
 // BELOW: fwd.mlir:[[#]]:3: error: expected a slack from 0 to 15, got -1.0
+// RUN: not dash-opt %t/bwd.mlir --dash-tile='slack=2' -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-SOFTMAX
+// NO-SOFTMAX: bwd.mlir:[[#]]:3: error: has no online softmax, got 'slack=2.0': it is an option of 'dash.attention_fwd'
 // RUN: not dash-opt %t/fwd.mlir --dash-apply-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-TILES
 // NO-TILES: fwd.mlir:[[#]]:3: error: has no tiles to order yet; run --dash-tile first
 // RUN: not dash-opt %t/fwd.mlir --dash-tile --dash-apply-schedule='level=machine sizes=q:300' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WEAKER

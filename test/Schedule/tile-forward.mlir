@@ -1,6 +1,13 @@
 // RUN: dash-opt %s --dash-tile | FileCheck %s --implicit-check-not=dash.convert --implicit-check-not=dash.reduce
 // RUN: dash-opt %s --dash-tile='q=64 kv=32 slack=2.5' | FileCheck %s --check-prefix=STATED
 // RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=longest-first assume=true workers=132' --dash-verify-schedule | FileCheck %s --check-prefix=ORDER
+// RUN: cat %dash_examples/bwd-causal.mlir %dash_examples/fwd-causal.mlir | dash-opt --dash-tile='split=dq slack=3' | FileCheck %s --check-prefix=BOTH
+
+// A module may have both; each takes its own options.
+// BOTH-LABEL: func.func @attention_bwd(
+// BOTH-COUNT-2: dash.items
+// BOTH-LABEL: func.func @attention_fwd(
+// BOTH:         dash.running_max %{{.+}} slack(3.000000e+00)
 
 !T = memref<1x?x?x128xbf16>
 !row = memref<1x?x?xf32>

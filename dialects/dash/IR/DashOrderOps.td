@@ -219,13 +219,14 @@ def ItemsOp : Dash_Op<"items", [
       128>`
     - `needs 'sequences': schedule '@order' was made for sequences of different lengths`
     - at level `row`: `of level 'row' must own q tiles: others add up over rows of q`
-    - there, at an op inside: `is not known to keep rows of q apart`; `adds up over rows of q: a
+    - there, at an op inside: `is not known to keep rows of q apart`; `must keep rows of q apart: a
       must have them as its rows, and b none`; `must take scores from 'dash.visible': a row must not
       read those that the mask hides from it`; `takes a tile from outside whose rows may differ,
-      expected a constant of one number`; `takes a number that may differ between items, expected
-      one from outside of them`; `must read the tile of its item or of its task, by the block
-      arguments of 'dash.items' or 'dash.walk'`, and so about what it writes and about the place of
-      `dash.visible`
+      expected a constant of one number`; `takes a tile whose rows are not those of q: only a
+      product may`; `takes a number that may differ between items, expected one from outside of
+      them`; `must read the tile of its item or of its task, by the block arguments of 'dash.items'
+      or 'dash.walk'`, and so about what it writes, the place of `dash.visible` and the head of
+      `dash.sink_state`; `must write behind the walk: inside, values depend on how far it is`
     - there, at a `dash.yield`: `carries value 0, which a tile could change for a row that sees
       nothing of it: expected 'dash.running_max' or 'dash.running_sum' of the value, or a product of
       rounded 'dash.exponential' added to it`

@@ -1,7 +1,7 @@
-//===- TileOnce.h - one whole problem as ops on tiles -----------*- C++ -*-===//
+//===- TileProblem.h - a whole problem as ops on tiles ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_SCHEDULE_TILEONCE_H
-#define DASH_LIB_SCHEDULE_TILEONCE_H
+#ifndef DASH_LIB_SCHEDULE_TILEPROBLEM_H
+#define DASH_LIB_SCHEDULE_TILEPROBLEM_H
 
 #include "dash/IR/DashOps.h"
 #include "dash/Schedule/Passes.h"
@@ -28,4 +28,4 @@ Value scaleOf(ImplicitLocOpBuilder &b, Value given, int64_t headDim);
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_SCHEDULE_TILEONCE_H
+#endif // DASH_LIB_SCHEDULE_TILEPROBLEM_H
