@@ -82,8 +82,8 @@ private:
     for (auto [role, type] : tensors) {
       if (!role.isTile())
         continue;
-      bool leaves = role.isWritten() && role.isKeyValue() &&
-                    (stored.contains(role) || schedule.getParts() > 1);
+      bool leaves = role.isWritten() &&
+                    (stored.contains(role) || (role.isKeyValue() && schedule.getParts() > 1));
       auto add = [&, role = role](int64_t rows) {
         auto layout = SwizzledAttr::get(context);
         maps.push_back(TensorMapAttr::get(context, role, rows, /*panels=*/1, layout.getBytes())
@@ -110,7 +110,7 @@ private:
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
                           schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart,
-                          overlapsRounding);
+                          overlapsRounding, problem.getOwn());
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
@@ -242,16 +242,17 @@ private:
       regions.push_back(
           region(turnsRegion(role), role.isKeyValue() ? perKvTile(4 * pieces) : perTile, 16));
     };
+    bool ownsQ = problem.getOwn() == TensorSide::Q;
     auto addSumsOf = [&](bool isKeyValue) {
       for (auto [role, type] : tensors)
-        if (role.isTile() && role.isWritten() && role.isKeyValue() == isKeyValue)
+        if (!ownsQ && role.isTile() && role.isWritten() && role.isKeyValue() == isKeyValue)
           addSums(role);
     };
     addSumsOf(/*isKeyValue=*/false);
     regions.push_back(region("order", describeOrderBytes(), 16, order));
     if (parts > 1)
       addSumsOf(/*isKeyValue=*/true);
-    if (hasSink())
+    if (hasSink() && !ownsQ)
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
@@ -265,6 +266,11 @@ private:
   std::string describeOrderBytes() {
     if (isTable())
       return std::to_string(4 * numOrderWords);
+    if (problem.getOwn() == TensorSide::Q)
+      return formatv("4*(align({0} + workers, {1}) + {1}*batch*heads*q_tiles + "
+                     "{2}*q_tiles*kv_tiles)",
+                     int64_t(orderHeaderWords) + 1, orderItemWords, orderVisitWords)
+          .str();
     if (!isOpen())
       return formatv("4*(align({0} + workers, {1}) + {2}*batch*kv_heads*kv_tiles + "
                      "{3}*q_tiles*kv_tiles)",

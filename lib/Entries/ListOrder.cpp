@@ -94,7 +94,7 @@ private:
   Value numVisits() override { return totalOf(SequenceFirstVisit); }
 
   Value firstVisitOf(const ItemValues &item) override {
-    return b.add(numberOf(item.sequence, SequenceFirstVisit), b.mul(item.kv, qTiles));
+    return b.add(numberOf(item.sequence, SequenceFirstVisit), b.mul(item.tile, qTiles));
   }
 
   void writeVisits() override {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LonelyTiles.h"
+#include "PrepareForward.h"
 #include "Prepared.h"
 #include "dash/Entries/MaskEmitter.h"
 #include "dash/Entries/Parameters.h"
@@ -15,6 +16,7 @@
 #include "dash/Entries/Regions.h"
 #include "dash/Entries/TmaDescriptors.h"
 #include "dash/Hopper/HopperOps.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TensorRoles.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -55,7 +57,8 @@ public:
           hopper::storeWord(b, b.toBits(sum), sharedDelta(row));
         });
       });
-    buildDescriptors();
+    b.ifThen(b.equal(b.special("ctaid.x"), 0),
+             [&] { buildDescriptors(b, kernels, thread, shared); });
     if (!what.takesDelta())
       b.syncBlock();
     whereTileIs(b, tile, [&] {
@@ -209,16 +212,6 @@ private:
     });
   }
 
-  void buildDescriptors() {
-    Value warp = b.warpOf(b.uniform(thread)), lane = b.laneOf(thread);
-    b.ifThen(b.equal(b.special("ctaid.x"), 0), [&] {
-      for (auto [i, map] : llvm::enumerate(kernels.program.getMaps()))
-        b.ifThen(b.equal(warp, i), [&, i = i, map = map] {
-          buildDescriptor(b, kernels, map, i, b.add(shared, i * descriptorBytes), lane);
-        });
-    });
-  }
-
   Kernels kernels;
   const Prepared &what;
   const std::optional<LonelyTiles> &lonely;
@@ -232,6 +225,19 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
   using LowerPrepareBase::LowerPrepareBase;
 
   void runOnOperation() override {
+    SmallVector<Operation *> forwards;
+    getOperation()->walk([&](Operation *module) {
+      if (auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+          program && program.getFacts().ownsQ())
+        forwards.push_back(module);
+    });
+    for (Operation *module : forwards) {
+      FailureOr<Kernels> kernels = readKernels(module);
+      if (failed(kernels))
+        return signalPassFailure();
+      buildPrepareOfForward(*kernels);
+      ++numLowered;
+    }
     // If delta is given, the function's only remaining ops are the zeros of its sums.
     SmallVector<Operation *> ops;
     WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {

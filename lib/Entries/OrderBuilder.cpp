@@ -97,7 +97,7 @@ SmallVector<Value> OrderBuilder::evaluate(StringRef name, ArrayRef<FormulaPiece>
                                           Inputs inputs) {
   for (auto [input, value] : inputs)
     symbols[input] = value;
-  const FormulaSignature &signature = getFormulaSignature(name);
+  const FormulaSignature &signature = getFormulaSignature(name, formulas.getOwn());
   SmallVector<Value> values;
   for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol)
     values.push_back(symbols.lookup(signature.getName(symbol)));
@@ -178,6 +178,10 @@ void OrderBuilder::writeItems(Value firstOfList) {
 }
 
 void OrderBuilder::writeItem(const ItemValues &item, Value place) {
+  storeWords(wordsOf(item), b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+}
+
+SmallVector<Value> OrderBuilder::wordsOf(const ItemValues &item) {
   // Index of kv head and part together: heads of one such run follow each other.
   Value run = item.group, part = b.i64(0);
   if (kernels.parts() > 1) {
@@ -197,12 +201,13 @@ void OrderBuilder::writeItem(const ItemValues &item, Value place) {
   } else {
     firstHead = b.mul(heads, groupSize);
     first = firstVisitOf(item);
-    count = activeQ(item.kv).size;
+    count = activeQ(item.tile).size;
   }
-  SmallVector<Value> words = {sequence, kvHead, item.kv, firstHead, first, count, groupSize, part};
+  SmallVector<Value> words = {sequence, kvHead, item.tile, firstHead,
+                              first,    count,  groupSize, part};
   for (Value &word : words)
     word = b.toI32(word);
-  storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+  return words;
 }
 
 //===--------------------------------------------------------------------===//
@@ -221,7 +226,7 @@ void OrderBuilder::forEachOfGrid(llvm::function_ref<Value()> makeEnd,
 
 Value OrderBuilder::numVisits() { return b.mul(qTiles, kvTiles); }
 
-Value OrderBuilder::firstVisitOf(const ItemValues &item) { return b.mul(item.kv, qTiles); }
+Value OrderBuilder::firstVisitOf(const ItemValues &item) { return b.mul(item.tile, qTiles); }
 
 void OrderBuilder::writeVisits() {
   forEachOfGrid([&] { return b.mul(kvTiles, qTiles); },
@@ -250,7 +255,7 @@ void OrderBuilder::writeVisit(Value index, Value kv, Value step) {
   Value turn = evaluate("turn", formulas.getTurn(),
                         {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
                    .front();
-  storeVisit(index, q, turn, numKv);
+  storeVisit(index, q, turn, isEnd(turn, numKv));
 }
 
 std::pair<Value, Value> OrderBuilder::stepsOf(Value run) {
@@ -274,12 +279,14 @@ void OrderBuilder::writeVisitOfRun(Value index, Value kv, Value step) {
                         {{"kv", kv}, {"q", ofRun}, {"first", zero}, {"last", lastKv}})
                    .front();
   symbols = std::move(ofLine);
-  storeVisit(index, b.add(begin, ofRun), turn, kvTiles);
+  storeVisit(index, b.add(begin, ofRun), turn, isEnd(turn, kvTiles));
 }
 
-void OrderBuilder::storeVisit(Value index, Value q, Value turn, Value numKv) {
-  Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
-  Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
-  storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
+Value OrderBuilder::isEnd(Value turn, Value numKv) {
+  return b.choose(b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1)), b.i32(1), b.i32(0));
+}
+
+void OrderBuilder::storeVisit(Value index, Value tile, Value turn, Value isLast) {
+  storeWords({b.i32(0), b.toI32(tile), b.toI32(turn), isLast},
              b.add(firstVisit, b.mul(index, orderVisitWords)));
 }

@@ -13,8 +13,8 @@ namespace mlir::dash {
 
 /// An item, from the formulas.
 struct ItemValues {
-  Value group, kv, worker;
-  Value sequence; ///< for a list: a group is a kv head of it
+  Value group, tile, worker; ///< the tile that it owns
+  Value sequence;            ///< for a list: a group is a kv head of it
 };
 
 /// Builds `NAME_order`. A block is one worker. It visits all items, and counts those of the workers
@@ -40,7 +40,8 @@ protected:
   virtual void readSizes();
   virtual ItemValues itemAt(Value i);
   virtual Value numVisits();
-  virtual Value firstVisitOf(const ItemValues &item); ///< start of the item's line
+  virtual Value firstVisitOf(const ItemValues &item);         ///< start of the item's line
+  virtual SmallVector<Value> wordsOf(const ItemValues &item); ///< its record
   virtual void writeVisits();
   virtual void writeRest() {}
 
@@ -56,6 +57,11 @@ protected:
   void storeWords(ArrayRef<Value> words, Value index);
   /// All threads of the grid take turns.
   void forEachOfGrid(llvm::function_ref<Value()> makeEnd, llvm::function_ref<void(Value)> body);
+  /// Writes the record of a visit, which is the last of its chain if `isLast` is 1.
+  void storeVisit(Value index, Value tile, Value turn, Value isLast);
+  ActiveTiles activeKv(Value q) {
+    return LineEmitter(b, kernels.edges(), offset).activeKv(q, kvTiles);
+  }
 
   Kernels kernels;
   FormulasAttr formulas;
@@ -78,15 +84,15 @@ private:
   /// A run's share of a line of q tiles: its first step, and the one after its last.
   std::pair<Value, Value> stepsOf(Value run);
   void writeVisitOfRun(Value index, Value kv, Value step);
-  void storeVisit(Value index, Value q, Value turn, Value numKv);
+  /// 1 if the turn is the last of a chain over so many kv tiles.
+  Value isEnd(Value turn, Value numKv);
   ActiveTiles activeQ(Value kv) {
     return LineEmitter(b, kernels.edges(), offset).activeQ(kv, qTiles);
   }
-  ActiveTiles activeKv(Value q) {
-    return LineEmitter(b, kernels.edges(), offset).activeKv(q, kvTiles);
-  }
 };
 
+/// Builds it for items that own q tiles, of a batch.
+void buildOrderOfQTiles(const Kernels &kernels, FormulasAttr formulas);
 /// Builds it for a list of sequences whose records another entry has written.
 void buildOrderOfList(const Kernels &kernels, FormulasAttr formulas);
 

@@ -135,6 +135,8 @@ static bool addsSums(WorkersOp workers) {
 /// A main kernel that adds nothing is called after the results that it stores.
 static std::string nameOfEntry(WorkersOp workers, const Kernels &kernels) {
   std::string name = kernels.entryName(EntryRole::Main);
+  if (kernels.facts().ownsQ()) // the only one
+    return name;
   workers.walk([&](CopyOutOp copy) {
     std::string suffix = ("_" + roleOf(copy.getTarget()).getName()).str();
     if (!addsSums(workers) && !StringRef(name).ends_with(suffix))
@@ -155,10 +157,19 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
   launch.cooperative = hasSums && kernels.facts().getMinWorkers() > 1 && !drawsTickets;
   ParameterList parameters;
   parameters.workspace("descriptors");
-  for (TensorKind kind : {TensorKind::LogRow, TensorKind::Row})
+  auto addTensors = [&](TensorKind kind, llvm::function_ref<void(TensorRoleAttr)> add) {
     for (Value value : outside)
       if (TensorRoleAttr role = roleOf(value); role && role.getKind() == kind)
+        add(role);
+  };
+  for (TensorKind kind : {TensorKind::LogRow, TensorKind::Row})
+    addTensors(kind, [&](TensorRoleAttr role) {
+      if (role.isWritten()) // by threads, where the caller has it
+        parameters.tensor(role);
+      else
         parameters.workspace(rowsRegion(role));
+    });
+  addTensors(TensorKind::Head, [&](TensorRoleAttr role) { parameters.pointer(role.getName()); });
   auto addSums = [&](bool isKeyValue) {
     for (TensorRoleAttr sums : program.getSummed())
       if (hasSums && sums.isKeyValue() == isKeyValue)

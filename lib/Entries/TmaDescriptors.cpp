@@ -93,3 +93,11 @@ void dash::buildDescriptor(EntryBuilder &b, const Kernels &kernels, TensorMapAtt
   Value target = b.offset(b.parameter("workspace.descriptors"), index * descriptorBytes);
   ptx::tensormapCpFenceproxy(b, shared, target);
 }
+
+void dash::buildDescriptors(EntryBuilder &b, const Kernels &kernels, Value thread, Value shared) {
+  Value warp = b.warpOf(b.uniform(thread)), lane = b.laneOf(thread);
+  for (auto [i, map] : llvm::enumerate(kernels.program.getMaps()))
+    b.ifThen(b.equal(warp, i), [&, i = i, map = map] {
+      buildDescriptor(b, kernels, map, i, b.add(shared, i * descriptorBytes), lane);
+    });
+}

@@ -212,6 +212,12 @@ Value hopper::exp2(PtxBuilder &b, Value x) {
       .getResult(0);
 }
 
+Value hopper::log2(PtxBuilder &b, Value x) {
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(),
+                                       b.getStringAttr("llvm.nvvm.lg2.approx.ftz.f"), x)
+      .getResult(0);
+}
+
 Value hopper::reciprocal(PtxBuilder &b, Value x) {
   return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
 }

@@ -26,7 +26,8 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
                                 int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
                                 bool isOrdered, int64_t parts, int64_t workers, int64_t width,
-                                int64_t minWorkers, FloatAttr, Apart apart, bool overlapsRounding) {
+                                int64_t minWorkers, FloatAttr, Apart apart, bool overlapsRounding,
+                                TensorSide own) {
   if (!isa<BFloat16Type, Float16Type>(element))
     return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
@@ -45,6 +46,9 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
                        << minWorkers;
   if (apart != Apart::None && !isOrdered)
     return emitError() << "'apart' keeps contributions by their turns, and this program has none";
+  if (own == TensorSide::Q && (parts > 1 || apart != Apart::None || overlapsRounding))
+    return emitError() << "items that own q tiles add nothing to memory: they have no parts, keep "
+                          "nothing apart, and leave no sums to round";
   if (overlapsRounding && (!isOrdered || apart != Apart::None))
     return emitError() << "'overlaps_rounding' wants sums that grow in turns, and this program has "
                           "none, or keeps contributions apart";
@@ -194,6 +198,8 @@ bool ProgramAttr::isApart(TensorRoleAttr tensor) const {
 
 SmallVector<TensorRoleAttr> ProgramAttr::getSummed() const {
   SmallVector<TensorRoleAttr> summed;
+  if (getFacts().ownsQ())
+    return summed;
   for (TensorAttr tensor : getTensors())
     if (TensorRoleAttr role = tensor.getRole();
         role.isTile() && role.isWritten() && (!role.isKeyValue() || getFacts().getParts() > 1))

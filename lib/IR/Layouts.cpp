@@ -32,6 +32,10 @@ LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "numbers per column are replicated in each warpgroup, got "
                          << stringifyEnum(split);
     return success();
+  case FragmentKind::PerRow:
+    if (split != FragmentSplit::Rows)
+      return emitError() << "numbers per row are split by rows, got " << stringifyEnum(split);
+    return success();
   }
   llvm_unreachable("all kinds are above");
 }
@@ -52,6 +56,14 @@ LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
                        << formatShape(shape);
   }
   int64_t rows = isSplitByRows() ? rowsOfWarpgroup * getWarpgroups() : rowsOfWarpgroup;
+  if (getKind() == FragmentKind::PerRow) {
+    if (!shape.empty() && shape[0] == rows &&
+        (shape.size() == 1 || (shape.size() == 2 && shape[1] == threadsOfRow)))
+      return success();
+    return emitError() << *this << " needs " << rows << " rows, " << rowsOfWarpgroup
+                       << " a warpgroup, and 1 or " << threadsOfRow << " columns, got "
+                       << formatShape(shape);
+  }
   if (isSplitByRows()) {
     if (shape.size() == 2 && shape[0] == rows && shape[1] % 8 == 0)
       return success();
@@ -78,6 +90,8 @@ int64_t FragmentAttr::getNumRegisters(ArrayRef<int64_t> shape) const {
     return numbers / 2;
   case FragmentKind::PerColumn: // two for each 8 columns
     return numbers / 2;
+  case FragmentKind::PerRow:
+    return registersPerRow;
   }
   llvm_unreachable("all kinds are above");
 }

@@ -14,13 +14,11 @@ bool dash::needsExchange(SplitAttr made, SplitAttr product, bool isLeft, bool is
   return !mayStayInRegisters || made != product.getFactor(isLeft, isTransposed);
 }
 
-/// A tile that threads may hold, as no row vector and no index is.
-static bool isTile(Value value) {
-  auto tile = dyn_cast<RankedTensorType>(value.getType());
-  return tile && tile.getRank() == 2;
-}
+/// A tile that threads may hold, or numbers for its rows.
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
-/// The tile lies in a slot, or is read from memory: no thread holds it yet.
+/// The tile lies in a slot, or is read from memory: no thread holds it yet. Row vectors that come
+/// from there belong to columns, and those that threads compute to rows.
 static bool isInMemory(Value tile) {
   return isa_and_present<WaitOp, HeldOp, LoadOp>(tile.getDefiningOp());
 }
@@ -73,11 +71,11 @@ void TileSplits::join(Operation *op) {
   } else if (auto put = dyn_cast<PutOp>(op)) {
     if (put.getTiles().size() == 1 && isTile(put.getTiles()[0]) && !put.isLoad())
       join(put.getTiles()[0], put.getChannel());
-  } else if (op->getNumResults() == 1 && isTile(op->getResult(0)) &&
-             !isa<PieceOp, LoadFactorOp, WaitOp, HeldOp, LoadOp>(op)) { // element-wise
-    for (Value operand : op->getOperands())
-      if (isTile(operand) && !isInMemory(operand))
-        join(op->getResult(0), operand);
+  } else if (!isa<PieceOp, LoadFactorOp, WaitOp, HeldOp, LoadOp>(op)) { // element-wise
+    for (Value result : llvm::make_filter_range(op->getResults(), isTile))
+      for (Value operand : llvm::make_filter_range(op->getOperands(), isTile))
+        if (!isInMemory(operand))
+          join(result, operand);
   }
 }
 

@@ -160,7 +160,7 @@ struct ConvertHide : KernelPattern<HideOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const ConsumerValues *consumer = kernel.consumerOf(op);
     FragmentAttr layout = fragmentOf(op.getType());
-    if (!consumer || !layout)
+    if (!consumer || !layout || op.getQRows())
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold logarithms");
     if (kernel.isList() && !op.getSequence())
       return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CONVERTTONVVM
@@ -110,18 +111,27 @@ private:
                    }));
   }
 
+  /// The factor on scores of an op that has one.
+  static std::optional<Value> scaleOf(Operation *op) {
+    return llvm::TypeSwitch<Operation *, std::optional<Value>>(op)
+        .Case<LogProbabilityOp, RunningMaxOp, ExponentialOp>([](auto op) { return op.getScale(); })
+        .Default(std::nullopt);
+  }
+
   /// A consumer keeps one scale over its whole life.
   static LogicalResult checkScale(RoleOp role) {
-    LogProbabilityOp first;
-    WalkResult result = role.walk([&](LogProbabilityOp op) {
-      if (!first)
-        first = op;
-      if (op.getScale() == first.getScale())
+    Operation *first = nullptr;
+    WalkResult result = role.walk([&](Operation *op) {
+      std::optional<Value> scale = scaleOf(op);
+      if (!scale)
+        return WalkResult::advance();
+      first = first ? first : op;
+      if (scale == scaleOf(first))
         return WalkResult::advance();
       auto diagnostic =
-          op.emitError("has another scale than the logarithm before: a kernel has one "
-                       "for all, a value in front of its workers");
-      diagnostic.attachNote(first.getLoc()) << "the logarithm before";
+          op->emitError("has another scale than the logarithm before: a kernel has one "
+                        "for all, a value in front of its workers");
+      diagnostic.attachNote(first->getLoc()) << "the logarithm before";
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
@@ -178,6 +188,12 @@ private:
         needSums(one.sum.tensor, one.action == SumAction::Keep ? &contributionsRegion
                                  : one.isContribution()        ? &sumsRegion
                                                                : &turnsRegion);
+      if (auto store = dyn_cast<StoreRowOp>(op)) {
+        std::string tensor = roleOf(store.getTarget()).getName().str();
+        names.append({tensor, tensor + ".stride.batch", tensor + ".stride.head"});
+      }
+      if (auto sink = dyn_cast<SinkStateOp>(op))
+        names.push_back(roleOf(sink.getSink()).getName().str());
       for (const SlotAccess &copy : copiesOf(op))
         needRegion(hasDescriptor(copy.memory) ? "descriptors"
                                               : rowsRegion(roleOf(copy.memory.tensor)));
@@ -206,6 +222,7 @@ private:
     populateOrderPatterns(types, kernel, patterns);
     populateSlotPatterns(types, kernel, patterns);
     populateTilePatterns(types, kernel, patterns);
+    populateSoftmaxPatterns(types, kernel, patterns);
     populateMemoryPatterns(types, kernel, patterns);
     populateTracePatterns(types, kernel, patterns);
     ConversionTarget target(*context);

@@ -100,6 +100,15 @@ void MainKernel::enter(RoleOp role) {
       values->exponentScale = b.mul(op.getScale(), values->exponentScale);
     return op.getScale() ? WalkResult::interrupt() : WalkResult::advance();
   });
+  role.walk([&](RunningMaxOp op) {
+    Value scale = values->exponentScale;
+    if (op.getScale())
+      scale = b.mul(op.getScale(), scale);
+    Value isPositive = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scale, b.f32(0));
+    values->exponentScale =
+        b.choose(isPositive, scale, b.f32(std::numeric_limits<double>::quiet_NaN()));
+    return WalkResult::interrupt();
+  });
   b.ifThen(b.equal(values->place.vector, 0), fenceDescriptors);
   consumers[role] = std::move(values);
 }

@@ -18,7 +18,9 @@ struct ConsumerValues {
   ThreadPlace place;
   int64_t warpgroup, warpgroups;
   int64_t firstBarrier; ///< of the consumer's named barriers
-  Value exponentScale;  ///< factor on scores, for exponentials with base 2
+  /// Factor on scores, for exponentials with base 2. In a forward NaN unless it is above 0: hidden
+  /// scores are the lowest only then.
+  Value exponentScale;
 };
 
 /// Whether a descriptor copies the memory. One number for each row is in the workspace, ready to

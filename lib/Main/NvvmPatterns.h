@@ -17,6 +17,9 @@ void populateSlotPatterns(const TypeConverter &types, const MainKernel &kernel,
 /// Products and element-wise ops.
 void populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
                           RewritePatternSet &patterns);
+/// The online softmax of a forward.
+void populateSoftmaxPatterns(const TypeConverter &types, const MainKernel &kernel,
+                             RewritePatternSet &patterns);
 /// Copies between slots and memory, and the semaphore of the ordered add.
 void populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel,
                             RewritePatternSet &patterns);

@@ -31,8 +31,12 @@ public:
       : function(function), items(items), schedule(schedule) {}
 
   LogicalResult run() {
-    return failure(failed(checkProblem()) || failed(checkSums()) || failed(checkFactors()) ||
-                   failed(checkArguments()) || failed(checkTensors()) || failed(checkMemory()));
+    if (failed(checkProblem()))
+      return failure();
+    if (items.ownsQ() ? failed(verifyForward(items))
+                      : failed(checkSums()) || failed(checkFactors()))
+      return failure();
+    return failure(failed(checkArguments()) || failed(checkTensors()) || failed(checkMemory()));
   }
 
 private:
@@ -40,7 +44,8 @@ private:
 
   LogicalResult checkProblem() {
     ProblemAttr problem = schedule.getProblem();
-    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles()};
+    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles(),
+                   items.getSide()};
     if (failed(verifyCovered(one, [&] { return emitError(); })))
       return failure();
     if (schedule.getParts() > 1 && !schedule.isOrdered())
@@ -276,7 +281,7 @@ private:
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted() || !llvm::all_of(found, [](ItemsOp items) {
-                     return succeeded(verifyOwnsKv(items));
+                     return succeeded(verifyIsKernel(items));
                    }));
   }
 };

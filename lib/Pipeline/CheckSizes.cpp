@@ -14,24 +14,23 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-static LogicalResult checkSizes(AttentionBwdOp op) {
-  auto check = [&](ValueRange tensors, bool isKeyValue) {
-    return success(llvm::all_of(tensors, [&](Value tensor) {
-      auto shape = cast<MemRefType>(tensor.getType()).getShape();
-      return succeeded(verifySizes(shape, isKeyValue, [&] { return op.emitError(); }));
-    }));
-  };
-  auto emitError = [&] { return op.emitError(); };
-  return failure(failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), emitError)) ||
-                 failed(check({op.getQ(), op.getDOut(), op.getLse(), op.getDq()}, false)) ||
-                 failed(check({op.getK(), op.getV(), op.getDk(), op.getDv()}, true)));
+static LogicalResult checkSizes(AttentionOpInterface op) {
+  auto emitError = [&] { return op->emitError(); };
+  TensorSide own = isa<AttentionFwdOp>(op) ? TensorSide::Q : TensorSide::KV;
+  if (failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), own, emitError)))
+    return failure();
+  return success(llvm::all_of(op.getTensors(), [&](const TensorOfOp &tensor) {
+    bool hasRows = tensor.role.isTile() || tensor.role.isPerRow();
+    return !hasRows || succeeded(verifySizes(cast<MemRefType>(tensor.value.getType()).getShape(),
+                                             tensor.role.isKeyValue(), emitError));
+  }));
 }
 
 namespace {
 
 struct CheckSizes : public dash::impl::CheckSizesBase<CheckSizes> {
   void runOnOperation() override {
-    auto check = [](AttentionBwdOp op) { return WalkResult(checkSizes(op)); };
+    auto check = [](AttentionOpInterface op) { return WalkResult(checkSizes(op)); };
     if (getOperation()->walk(check).wasInterrupted())
       signalPassFailure();
     markAllAnalysesPreserved();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ForwardTiling.h"
 #include "MeasuredTilings.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Remarks.h"
@@ -24,8 +25,8 @@ struct ChooseTiling : public dash::impl::ChooseTilingBase<ChooseTiling> {
   using ChooseTilingBase::ChooseTilingBase;
 
   void runOnOperation() override {
-    SmallVector<AttentionBwdOp> ops;
-    getOperation()->walk([&](AttentionBwdOp op) { ops.push_back(op); });
+    SmallVector<AttentionOpInterface> ops;
+    getOperation()->walk([&](AttentionOpInterface op) { ops.push_back(op); });
     // What is wrong with an option is said at the program.
     Operation *place = ops.empty() ? getOperation() : ops.front().getOperation();
     auto emitError = [&] { return place->emitError(); };
@@ -39,15 +40,40 @@ struct ChooseTiling : public dash::impl::ChooseTilingBase<ChooseTiling> {
     if (failed(measured))
       return signalPassFailure();
     if (ops.empty())
-      getOperation()->emitWarning() << "no 'dash.attention_bwd' to choose a tiling for";
-    for (AttentionBwdOp op : ops) {
-      if (failed(op.getTilingAttr() ? verify(op, constraints) : choose(op, constraints, *measured)))
+      getOperation()->emitWarning()
+          << "no 'dash.attention_bwd' or 'dash.attention_fwd' to choose a tiling for";
+    for (AttentionOpInterface op : ops) {
+      auto forward = dyn_cast<AttentionFwdOp>(op.getOperation());
+      auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
+      if (forward ? failed(choose(forward, constraints))
+                  : failed(op.getTilingAttr() ? verify(backward, constraints)
+                                              : choose(backward, constraints, *measured)))
         return signalPassFailure();
       ++numChosen;
     }
   }
 
 private:
+  /// One that is there already must be the one that is chosen.
+  LogicalResult choose(AttentionFwdOp op, const TilingConstraints &constraints) {
+    FailureOr<ForwardTiling> tiling = chooseForwardTiling(op, constraints, *described);
+    if (failed(tiling))
+      return failure();
+    TilingAttr chosen = tiling->getAttr(&getContext());
+    if (TilingAttr stated = op.getTilingAttr(); stated && stated != chosen)
+      return op.emitError() << "has a tiling: it is not what the options ask for: drop them, or "
+                               "the tiling; expected "
+                            << chosen << ", got " << stated;
+    op.setTilingAttr(chosen);
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("tiling").category(getArgument()))
+        << remark::metric("q", tiling->tiles.q) << remark::metric("kv", tiling->tiles.kv)
+        << remark::metric("columns", tiling->columns)
+        << remark::metric("structure", stringifyEnum(tiling->structure))
+        << remark::metric("registers", tiling->countRegisters())
+        << remark::metric("sharedBytes", tiling->countSharedBytes());
+    return success();
+  }
+
   /// One that is there already must be one that kernels can have, and that the options leave.
   LogicalResult verify(AttentionBwdOp op, const TilingConstraints &constraints) {
     auto emitAt = [&] { return op.emitError() << "has a tiling: "; };
@@ -68,7 +94,7 @@ private:
     TileShape shape = constraints.tiles;
     if (failed(TilesAttr::verify(emitError, shape.q ? shape.q : kernelQTiles[0],
                                  shape.kv ? shape.kv : kernelKvTile)) ||
-        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), emitError)))
+        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), TensorSide::KV, emitError)))
       return failure();
     if (const MeasuredTilings::Entry *entry = measured.find(op, constraints, *described)) {
       set(op, entry->tiling, entry->record);

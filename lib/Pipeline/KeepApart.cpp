@@ -21,6 +21,9 @@ struct KeepApart : public dash::impl::KeepApartBase<KeepApart> {
     SymbolTableCollection symbols;
     bool hasReducers = false;
     WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
+      // A forward adds nothing to memory.
+      ItemsOp ofRole = role.getItems();
+      hasReducers |= ofRole && ofRole.ownsQ();
       if (!role.isReducer())
         return WalkResult::advance();
       hasReducers = true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Pipeline/KernelCoverage.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -9,13 +10,17 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-bool dash::isKernelHeadDim(int64_t headDim) {
-  return headDim > 0 && headDim <= mostKernelHeadDim && headDim % kernelHeadDimStep == 0;
+static int64_t mostHeadDim(TensorSide own) {
+  return own == TensorSide::Q ? mostForwardHeadDim : mostKernelHeadDim;
 }
 
-std::string dash::describeKernelHeadDims() {
+bool dash::isKernelHeadDim(int64_t headDim, TensorSide own) {
+  return headDim > 0 && headDim <= mostHeadDim(own) && headDim % kernelHeadDimStep == 0;
+}
+
+std::string dash::describeKernelHeadDims(TensorSide own) {
   return llvm::formatv("a head dim that is a multiple of {0} up to {1}", kernelHeadDimStep,
-                       mostKernelHeadDim);
+                       mostHeadDim(own));
 }
 
 /// A warpgroup has 64 rows of a kv tile, and one or two multiply.
@@ -26,11 +31,11 @@ int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
   return *llvm::find_if(kernelWidths, [&](int64_t width) { return most <= width; });
 }
 
-LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV,
+LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV, TensorSide own,
                                    function_ref<InFlightDiagnostic()> emitError) {
-  if (isKernelHeadDim(headDim) && isKernelHeadDim(headDimV))
+  if (isKernelHeadDim(headDim, own) && isKernelHeadDim(headDimV, own))
     return success();
-  return emitError() << "kernels cover " << describeKernelHeadDims() << ", got " << headDim
+  return emitError() << "kernels cover " << describeKernelHeadDims(own) << ", got " << headDim
                      << " of q and " << headDimV << " of v";
 }
 
@@ -40,9 +45,19 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
     auto texts = llvm::map_range(numbers, [](int64_t one) { return std::to_string(one); });
     return llvm::join(texts, " and ");
   };
-  if (failed(verifyHeadDims(one.headDim, one.headDimV, emitError)))
+  if (failed(verifyHeadDims(one.headDim, one.headDimV, one.own, emitError)))
     return failure();
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
+  if (one.own == TensorSide::Q) {
+    constexpr int64_t rowsOfStep = 16, mostRows = 256, mostWarpgroups = 3;
+    constexpr int64_t rowsOfWarpgroup = FragmentAttr::rowsOfWarpgroup;
+    if (kv % rowsOfStep == 0 && kv <= mostRows && q % rowsOfWarpgroup == 0 &&
+        q <= mostWarpgroups * rowsOfWarpgroup)
+      return success();
+    return emitError() << "kernels of a forward cover q tiles of 64, 128 and 192 rows, and kv "
+                          "tiles of a multiple of "
+                       << rowsOfStep << " up to " << mostRows << ", got " << q << " and " << kv;
+  }
   if (!llvm::is_contained(kernelQTiles, q) || !llvm::is_contained(kernelKvTiles, kv))
     return emitError() << "kernels cover q tiles of " << spell(kernelQTiles)
                        << " rows and kv tiles of " << spell(kernelKvTiles) << ", got " << q
@@ -71,7 +86,9 @@ LogicalResult dash::verifyWidths(ItemsOp items) {
       return WalkResult::advance();
     if (tile.getShape().back() == expected)
       return WalkResult::advance();
-    auto widths = llvm::map_range(kernelWidths, [](int64_t one) { return std::to_string(one); });
+    auto isOfSide = [&](int64_t width) { return width <= mostHeadDim(items.getSide()); };
+    auto widths = llvm::map_range(llvm::make_filter_range(kernelWidths, isOfSide),
+                                  [](int64_t one) { return std::to_string(one); });
     op->emitError() << "kernels take tiles of " << expected << " columns at these head dims, got "
                     << tile.getShape().back() << " of a tensor with " << tensor.getShape().back()
                     << ": tile with 'widths=" << llvm::join(widths, ",") << "' (--dash-tile)";
@@ -109,12 +126,35 @@ LogicalResult dash::verifyOneProblem(ArrayRef<ItemsOp> found) {
   return success();
 }
 
-LogicalResult dash::verifyOwnsKv(ItemsOp items) {
-  if (!items.ownsQ())
+LogicalResult dash::verifyIsKernel(ItemsOp items) {
+  auto isForward = [](FinishOp) { return WalkResult::interrupt(); };
+  if (!items.ownsQ() || items.walk(isForward).wasInterrupted())
     return success();
   return items.emitError()
          << "kernels cover items that own kv tiles, and these own q tiles: run them "
             "on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none";
+}
+
+LogicalResult dash::verifyForward(ItemsOp items) {
+  if (items.getSequencesAttr())
+    return items.emitError() << "kernels of a forward cover batches of equal sequences, not "
+                                "'sequences': run it on the CPU (--dash-lower-to-loops, dash-run)";
+  WalkResult result = items.walk([&](RunningMaxOp op) {
+    Value scale = op.getScale();
+    FloatAttr number;
+    bool isNumber = scale && matchPattern(scale, m_Constant(&number));
+    if (!scale || isa<BlockArgument>(scale) || (isNumber && number.getValueAsDouble() > 0))
+      return WalkResult::advance();
+    auto error = op.emitError() << "the scale must be an argument of the function, or a constant "
+                                   "above 0";
+    SmallString<16> text;
+    if (isNumber) {
+      number.getValue().toString(text);
+      error << ", got " << text;
+    }
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult dash::verifyProven(ScheduleOp schedule,

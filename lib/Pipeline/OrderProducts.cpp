@@ -143,6 +143,14 @@ private:
     llvm::sort(byWhatTheyFree, llvm::less_first());
     for (auto [key, op] : byWhatTheyFree)
       carried.insert(op);
+    // What scales the sums of a product that is carried on goes right before it.
+    for (Operation *op : llvm::to_vector(elementwise))
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+            auto product = dyn_cast<MatmulOp>(user);
+            return product && product.getAccumulate() == op->getResult(0);
+          }))
+        scaling.insert(op);
+    elementwise.remove_if([&](Operation *op) { return scaling.contains(op); });
 
     issue(take, 1);
     if (structure == WarpStructure::Alternating)
@@ -153,8 +161,7 @@ private:
 
   void issueAlternating(const Ops &carried, Operation *give, const Ops &elementwise) {
     issueLate(/*puts=*/false);
-    for (Operation *op : carried)
-      issueWithGets(op, 1);
+    issueCarried(carried);
     issueLate(/*puts=*/true);
     for (Operation *op : ahead)
       issueWithGets(op, 0);
@@ -168,8 +175,7 @@ private:
       issueGets(op, 0);
     for (Operation *op : ahead)
       issue(op, 0);
-    for (Operation *op : carried)
-      issueWithGets(op, 1);
+    issueCarried(carried);
     issue(give, 1);
 
     enum { First, Others, Puts, Rounds };
@@ -195,6 +201,13 @@ private:
       for (Operation *op : parts[part])
         issueWithGets(op, 0);
     issueLate(/*puts=*/true);
+  }
+
+  void issueCarried(const Ops &carried) {
+    for (Operation *op : scaling)
+      issue(op, 1);
+    for (Operation *op : carried)
+      issueWithGets(op, 1);
   }
 
   void issueLate(bool puts) {
@@ -235,7 +248,7 @@ private:
 
   WalkOp walk;
   WarpStructure structure;
-  Ops ahead, late, gotten;
+  Ops ahead, late, scaling, gotten;
   SmallVector<Issue> order;
 };
 

@@ -25,7 +25,10 @@ int64_t dash::registersOfRows(int64_t bytes) {
 int64_t dash::registersOf(Value tile, int64_t threads) {
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  return type.getRank() == 1 ? registersOfRows(bytes) : registersOf(bytes, threads);
+  if (type.getRank() != 1)
+    return registersOf(bytes, threads);
+  // Loaded ones belong to columns, and those that threads make to rows.
+  return tile.getDefiningOp<WaitOp>() ? registersOfRows(bytes) : FragmentAttr::registersPerRow;
 }
 
 DealtRegisters dash::dealRegisters(const TargetDescription &target, int64_t warps,
@@ -125,9 +128,10 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
   for (auto [i, at] : llvm::enumerate(order)) {
     int64_t sum = 0;
     for (const Issue &issue : order) {
-      // Tiles of channels stay in shared memory, except rows; sums are added up in place.
+      // Tiles of channels stay in shared memory, except rows; sums are added up, and scaled, in
+      // place.
       auto product = dyn_cast<MatmulOp>(issue.op);
-      if (product && product.getAccumulate())
+      if ((product && product.getAccumulate()) || isa<RescaleOp>(issue.op))
         continue;
       for (Value value : issue.op->getResults())
         if (auto tile = dyn_cast<RankedTensorType>(value.getType());

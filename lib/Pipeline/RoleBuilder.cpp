@@ -28,7 +28,7 @@ public:
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
-      types.append(countIndices(slot.header), b.getIndexType());
+      types.append(countIndices(slot.header, items.ownsQ()), b.getIndexType());
       b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
@@ -43,9 +43,11 @@ public:
                         nullptr, nullptr, nullptr, nullptr, /*held=*/false);
       out = "out" + std::to_string(number + 1);
     }
-    addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
+    StringRef loadsStep = items.ownsQ() ? "load-kv" : "load-q";
+    StringRef loadsItem = items.ownsQ() ? "load-q" : "load-kv";
+    addRole(Role::LoadStep, loadsStep, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
-    addRole(Role::LoadItem, "load-kv", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
+    addRole(Role::LoadItem, loadsItem, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
     for (auto [number, one] : llvm::enumerate(cut.consumers)) {
       consumer = number;
       wholes.clear();
@@ -68,7 +70,7 @@ private:
     b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
                                  items.getTiles(), items.getMask(), items.getLevel(),
-                                 items.getSequencesAttr());
+                                 items.getSequencesAttr(), items.getSide());
     clone->setDiscardableAttrs(items->getDiscardableAttrDictionary());
     mapping.clear();
     mapping.map(items.getBody().getArguments(), clone.getBody().getArguments());
@@ -79,7 +81,7 @@ private:
   /// A walk for this role, with what it carries.
   WalkOp cloneWalk(ValueRange inits) {
     b.setLoc(walk.getLoc());
-    auto clone = WalkOp::create(b, /*hasTurn=*/true, inits);
+    auto clone = WalkOp::create(b, /*hasTurn=*/!items.ownsQ(), inits);
     clone->setDiscardableAttrs(walk->getDiscardableAttrDictionary());
     unsigned numIndices = walk.getNumIndices();
     mapping.map(walk.getBody().getArguments().take_front(numIndices),
@@ -117,24 +119,28 @@ private:
   void put(const Slot &slot, ChannelOp channel) {
     b.setLoc(slot.tiles.front().getLoc());
     auto elements = llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); });
-    for (auto index : llvm::seq(countIndices(slot.header)))
+    for (auto index : llvm::seq(countIndices(slot.header, items.ownsQ())))
       elements.push_back(makeIndex(slot.header, index));
     PutOp::create(b, elements, channel, /*use=*/Value(), /*stage=*/IntegerAttr());
   }
 
   Value makeIndex(SlotHeader header, unsigned index) {
-    if (header == SlotHeader::Step) // StepIndex::Lead is the only one
+    if (header == SlotHeader::Step) {
+      Value own = find(items.getTile()), walked = find(walk.getTile());
+      if (StepIndex(index) == StepIndex::Tile)
+        return walked;
       return BandLeadOp::create(b, b.getIndexType(), find(items.getSequence()),
-                                find(items.getTile()), find(walk.getTile()), items.getMask(),
-                                items.getTiles());
+                                items.ownsQ() ? walked : own, items.ownsQ() ? own : walked,
+                                items.getMask(), items.getTiles());
+    }
     switch (ItemIndex(index)) {
     case ItemIndex::NumSteps:
       return NumStepsOp::create(b, b.getIndexType());
     case ItemIndex::Sequence:
       return find(items.getSequence());
-    case ItemIndex::KvHead:
+    case ItemIndex::Head:
       return find(items.getHead());
-    case ItemIndex::KvTile:
+    case ItemIndex::Tile:
       return find(items.getTile());
     }
     llvm_unreachable("all indices are above");
@@ -153,10 +159,12 @@ private:
     if (slot.header == SlotHeader::Item) {
       numSteps = told(ItemIndex::NumSteps);
       mapping.map(items.getSequence(), told(ItemIndex::Sequence));
-      mapping.map(items.getHead(), told(ItemIndex::KvHead));
-      mapping.map(items.getTile(), told(ItemIndex::KvTile));
+      mapping.map(items.getHead(), told(ItemIndex::Head));
+      mapping.map(items.getTile(), told(ItemIndex::Tile));
     } else if (slot.header == SlotHeader::Step) {
       lead = told(StepIndex::Lead);
+      if (items.ownsQ())
+        mapping.map(walk.getTile(), told(StepIndex::Tile));
     }
   }
 
@@ -310,10 +318,15 @@ private:
   /// exponentials. Capped scores are hidden as they are, so that what computes their slope knows it
   /// too.
   Operation *cloneForConsumer(Operation &op) {
+    b.setLoc(op.getLoc());
+    if (auto visible = dyn_cast<VisibleOp>(op)) {
+      Value shown = hide(find(visible.getScores()));
+      mapping.map(visible.getResult(), shown);
+      return shown.getDefiningOp();
+    }
     auto probability = dyn_cast<ProbabilityOp>(op);
     if (!probability)
       return clone(&op);
-    b.setLoc(op.getLoc());
     bool isCapped = bool(probability.getScores().getDefiningOp<SoftcapOp>());
     Value scores = find(probability.getScores());
     if (isCapped)
@@ -332,8 +345,10 @@ private:
     bool isOneEdge = !edges.width && edges.firstColumns == 0;
     MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
-    return HideOp::create(b, tile.getType(), tile, lead, find(items.getTile()), sequence, mask,
-                          /*channel=*/Value(), /*slot=*/Value(), /*indices=*/DenseI64ArrayAttr(),
+    Value kvTile = find(items.ownsQ() ? walk.getTile() : items.getTile());
+    return HideOp::create(b, tile.getType(), tile, lead, kvTile, sequence, mask,
+                          /*q_rows=*/items.ownsQ(), /*channel=*/Value(), /*slot=*/Value(),
+                          /*indices=*/DenseI64ArrayAttr(),
                           /*stage=*/IntegerAttr());
   }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
+#include "dash/IR/Panels.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/IR/TileSplits.h"
 #include "dash/Pipeline/KernelCoverage.h"
@@ -87,7 +88,9 @@ private:
         return op.emitError() << "adds to a tile of its item in no order, which no role does: "
                                  "order the problem with parts=1, or by another kind";
       roles[&op] = Role::Reduce;
-    } else if (isa<StoreOp>(op)) {
+    } else if (isa<SinkStateOp>(op)) {
+      roles[&op] = Role::Compute;
+    } else if (isa<StoreOp, StoreRowOp>(op)) {
       if (inStep)
         return op.emitError()
                << "stores in each step, which no role does: results leave at the end "
@@ -141,7 +144,7 @@ private:
     for (auto [op, role] : roles)
       if (role == Role::Compute || role == Role::Reduce)
         (role == Role::Compute ? computed : added).push_back(op);
-    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2) {
+    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2 || items.ownsQ()) {
       addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
           .ops.insert_range(computed);
       return success();
@@ -284,7 +287,8 @@ private:
               addSlot(nameOf(load.getSource(), "tile"), operand, Role::LoadStep, Role::Compute);
           llvm::append_range(slot.tiles, rows.lookup(operand));
         }
-    if (cut.tiling.getStructure() == WarpStructure::Overlapping)
+    // A forward's products of one iteration are of two steps.
+    if (cut.tiling.getStructure() == WarpStructure::Overlapping && !items.ownsQ())
       mergeStepLoads();
     return success();
   }
@@ -393,7 +397,8 @@ private:
   }
 
   /// Results leave through slots of a factor that warpgroups exchange. Where they exchange none,
-  /// results have slots of their own, as wide as such a factor.
+  /// results have slots of their own, as wide as such a factor; where rows of q leave, as wide as a
+  /// panel of them.
   LogicalResult findWayOut() {
     for (auto [number, consumer] : llvm::enumerate(cut.consumers)) {
       bool exchanges = llvm::any_of(slots, [number = number](const Slot &slot) {
@@ -401,11 +406,18 @@ private:
       });
       for (StoreOp store : items.getBody().getOps<StoreOp>())
         if (!exchanges && !consumer.wayOut && consumer.ops.contains(store))
-          consumer.wayOut = RankedTensorType::get(
-              {store.getValue().getType().getDimSize(0), items.getTiles().getQ()},
-              store.getTarget().getType().getElementType());
+          consumer.wayOut = RankedTensorType::get({store.getValue().getType().getDimSize(0),
+                                                   columnsOfWayOut(store.getValue().getType())},
+                                                  store.getTarget().getType().getElementType());
     }
     return success();
+  }
+
+  int64_t columnsOfWayOut(RankedTensorType result) {
+    if (!items.ownsQ())
+      return items.getTiles().getQ();
+    SwizzledAttr panels = widestPanels(items.getContext(), result.getDimSize(1), /*parts=*/{});
+    return panels ? panels.getColumnsOfPanel() : result.getDimSize(1);
   }
 
   /// The tiling says how many slots each channel has.
@@ -430,7 +442,7 @@ private:
 } // namespace
 
 LogicalResult dash::cutRoles(ItemsOp items, ConsumerChoice choice, RoleCut &cut) {
-  if (failed(verifyOwnsKv(items)))
+  if (failed(verifyIsKernel(items)))
     return failure();
   return Cutter(items, choice, cut).run();
 }

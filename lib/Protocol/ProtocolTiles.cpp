@@ -49,22 +49,29 @@ LogicalResult ProtocolRun::followTile(Process &process, const Instruction &instr
 LogicalResult ProtocolRun::computeTile(Process &process, const Instruction &instruction) {
   Operation *op = instruction.op;
   SmallVector<TileOrigin, 4> operands;
-  for (auto [operand, number] : llvm::zip(op->getOperands(), instruction.tiles))
-    operands.push_back(isa<RankedTensorType>(operand.getType())
-                           ? origins.get(process.registers[number])
-                           : TileOrigin());
-  FailureOr<TileOrigin> result = originOfResult(op, operands);
-  if (failed(result))
-    return failure();
-  process.registers[instruction.tiles.back()] = origins.add(*result);
-  auto hide = dyn_cast<HideOp>(op);
-  if (!hide)
-    return success();
   auto told = [&](OpOperand &operand) {
     return process.registers[instruction.tiles[operand.getOperandNumber()]];
   };
+  for (auto [operand, number] : llvm::zip_equal(op->getOperands(), instruction.tiles))
+    operands.push_back(isa<RankedTensorType>(operand.getType())
+                           ? origins.get(process.registers[number])
+                           : TileOrigin());
+  FailureOr<TileOrigin> origin = originOf(op, operands);
+  if (failed(origin))
+    return failure();
+  for (auto [result, number] : llvm::zip_equal(op->getResults(), instruction.out))
+    process.registers[number] =
+        origins.add(isPerRow(result.getType()) ? TileOrigin{origin->rows, std::nullopt} : *origin);
+  if (auto store = dyn_cast<StoreRowOp>(op))
+    return verifyRows(op, *origin,
+                      {told(store.getSequenceMutable()), told(store.getHeadMutable()),
+                       told(store.getTileMutable())});
+  auto hide = dyn_cast<HideOp>(op);
+  if (!hide)
+    return success();
   std::optional<int64_t> sequence;
   for (OpOperand &operand : hide.getSequenceMutable())
     sequence = told(operand);
-  return verifyTold(op, *result, told(hide.getKvTileMutable()), sequence);
+  return verifyTold(op, origin->transposed(hide.getQRows()), told(hide.getKvTileMutable()),
+                    sequence);
 }

@@ -116,18 +116,22 @@ private:
     return program.code.back();
   }
 
-  /// Computes tiles, and does not read them in place from a slot.
+  /// Computes tiles, and does not read them in place from a slot; or writes one to memory, and not
+  /// through a slot.
   static bool computesTile(Operation *op) {
-    if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResultTypes().front()))
+    if (isa<StoreRowOp>(op))
+      return true;
+    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    if (op->getNumResults() == 0 || !llvm::all_of(op->getResultTypes(), isTile))
       return false;
-    return llvm::none_of(accessesOf(op),
-                         [&](const SlotAccess &access) { return access.tile == op->getResult(0); });
+    return llvm::none_of(accessesOf(op), [&](const SlotAccess &access) {
+      return llvm::is_contained(op->getResults(), access.tile);
+    });
   }
 
   void computeTile(Operation *op) {
     Instruction &instruction = add(Opcode::ComputeTile, op, {});
     instruction.tiles = registersOf(op->getOperands());
-    llvm::append_range(instruction.tiles, instruction.out);
   }
 
   void copy(Operation *op, ValueRange from, ValueRange to) {

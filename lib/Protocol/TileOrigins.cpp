@@ -87,7 +87,13 @@ static FailureOr<TileOrigin> originOfProduct(MatmulOp op, ArrayRef<TileOrigin> o
   return result;
 }
 
-FailureOr<TileOrigin> dash::originOfResult(Operation *op, ArrayRef<TileOrigin> operands) {
+bool dash::isPerRow(Type tile) {
+  auto type = dyn_cast<RankedTensorType>(tile);
+  auto layout = type ? dyn_cast_or_null<FragmentAttr>(type.getEncoding()) : FragmentAttr();
+  return layout && layout.getKind() == FragmentKind::PerRow;
+}
+
+FailureOr<TileOrigin> dash::originOf(Operation *op, ArrayRef<TileOrigin> operands) {
   if (auto product = dyn_cast<MatmulOp>(op))
     return originOfProduct(product, operands);
   TileOrigin result;
@@ -95,9 +101,11 @@ FailureOr<TileOrigin> dash::originOfResult(Operation *op, ArrayRef<TileOrigin> o
     auto tile = dyn_cast<RankedTensorType>(operand.getType());
     if (!tile)
       continue;
-    // A row vector has one element for each column.
-    if (failed(tile.getRank() == 2 ? meet(op, result, origin)
-                                   : meet(op, result.columns, origin.rows)))
+    // Another row vector has one element for each column.
+    bool isVector = tile.getRank() == 1;
+    if (failed(isPerRow(tile) ? meet(op, result.rows, origin.rows)
+               : isVector     ? meet(op, result.columns, origin.rows)
+                              : meet(op, result, origin)))
       return failure();
   }
   if (auto piece = dyn_cast<PieceOp>(op); piece && result.rows) {

@@ -33,9 +33,12 @@ struct TileOrigin {
   }
 };
 
-/// The origin of the result of an op on tiles, from those of its operands in order; operands that
+/// Whether a tile has numbers for the rows of others: it has no columns of theirs.
+bool isPerRow(Type tile);
+
+/// The origin of what an op on tiles works on, from those of its operands in order; operands that
 /// are not tiles are ignored. Fails, with an error at the op, if the operands do not match.
-FailureOr<TileOrigin> originOfResult(Operation *op, ArrayRef<TileOrigin> operands);
+FailureOr<TileOrigin> originOf(Operation *op, ArrayRef<TileOrigin> operands);
 
 /// Merges both; they must agree if both are known.
 LogicalResult meet(Operation *op, std::optional<MemoryTile> &mine,
@@ -44,7 +47,7 @@ LogicalResult meet(Operation *op, TileOrigin &mine, const TileOrigin &other);
 
 /// A tile written to memory must have the rows of its target.
 LogicalResult verifyRows(Operation *op, const TileOrigin &origin, const MemoryTile &target);
-/// The kv tile that an op states must be that of its rows, and so must the sequence, if it states
+/// The kv tile that an op states must be that of its keys, and so must the sequence, if it states
 /// one.
 LogicalResult verifyTold(Operation *op, const TileOrigin &origin, int64_t kvTile,
                          std::optional<int64_t> sequence);

@@ -4,6 +4,7 @@
 #include "TileProblem.h"
 #include "TileWidths.h"
 #include "dash/IR/TensorRoles.h"
+#include "dash/Schedule/ForwardRows.h"
 #include "dash/Schedule/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -69,7 +70,7 @@ private:
     SmallVector<int64_t> columns = llvm::to_vector(ArrayRef<int64_t>(widths));
     if (forward)
       sizes.rows = rowsOfForward(op.getHeadDim(), op.getHeadDimV());
-    if (TilingAttr tiling = backward ? backward.getTilingAttr() : TilingAttr()) {
+    if (TilingAttr tiling = op.getTilingAttr()) {
       if (q || kv || !columns.empty())
         return op->emitError() << "has a tiling, which says its rows and columns: drop 'q', 'kv' "
                                   "and 'widths' of --dash-tile";
@@ -82,7 +83,7 @@ private:
       sizes.rows.kv = kv;
     auto emitError = [&] { return op->emitError(); };
     auto widthOfTiles = [&](int64_t ofTensor) { return widthOf(op, ofTensor, columns); };
-    MaskAttr mask = backward ? backward.getMask() : forward.getMask();
+    MaskAttr mask = op.getMask();
     if (failed(TilesAttr::verify(emitError, sizes.rows.q, sizes.rows.kv)) ||
         failed(mask.verifyTiles(sizes.rows.q, sizes.rows.kv, emitError)) ||
         failed(verifyWidths(op, columns)))

@@ -8,6 +8,7 @@
 
 #include "TileProblem.h"
 #include "TileWidths.h"
+#include "dash/Schedule/ForwardRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -25,7 +26,8 @@ namespace {
 class Tiler {
 public:
   Tiler(AttentionFwdOp op, const TileSizes &sizes, double slack)
-      : op(op), b(op.getLoc(), op), sizes(sizes), slack(b.getF32FloatAttr(slack)) {}
+      : op(op), b(op.getLoc(), op), tiling(op.getTilingAttr()), sizes(sizes),
+        slack(b.getF32FloatAttr(slack)) {}
 
   void run() {
     Value scale = scaleOf(b, op.getScale(), op.getHeadDim());
@@ -74,9 +76,11 @@ private:
     Value overQ = withStatedSizes(b, op.getQ(), {op.getO(), op.getLse()}, {0, 1, 2});
     overQ = withStatedSizes(b, overQ, {op.getK(), op.getV()}, {0});
     Value overK = withStatedSizes(b, op.getK(), {op.getV()}, {0, 1, 2});
-    return ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
-                           TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv),
-                           op.getMask(), op.getLevel(), op.getSequencesAttr(), TensorSide::Q);
+    auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
+                                 TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv),
+                                 op.getMask(), op.getLevel(), op.getSequencesAttr(), TensorSide::Q);
+    items.setTilingAttr(tiling);
+    return items;
   }
 
   void buildTask(ItemsOp items, WalkOp walk, Value q, Value scale, Value cap) {
@@ -88,31 +92,35 @@ private:
                             walk.getTile());
     };
     Value k = load(sizes.columns, op.getK()), v = load(sizes.columnsV, op.getV());
-    Value s = product(q, k, /*transposeRhs=*/true, {qRows, kvRows}, Value());
+    Value s = product("s", q, k, /*transposeRhs=*/true, {qRows, kvRows}, Value());
     Value factor = scale;
     if (cap) {
       s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, IntegerAttr());
       factor = cap;
     }
     Value y = VisibleOp::create(b, s.getType(), s, sequence, walk.getTile(), items.getTile());
-    auto reference = RunningMaxOp::create(b, max.getType(), max.getType(), y, max, factor, slack);
-    Value p = ExponentialOp::create(b, y.getType(), y, reference.getNext(), factor);
-    Value nextSum = RunningSumOp::create(b, sum.getType(), p, sum, reference.getFactor());
+    IntegerAttr stage;
+    auto reference =
+        RunningMaxOp::create(b, max.getType(), max.getType(), y, max, factor, slack, stage);
+    Value p = ExponentialOp::create(b, y.getType(), y, reference.getNext(), factor, stage);
+    Value nextSum = RunningSumOp::create(b, sum.getType(), p, sum, reference.getFactor(), stage);
     Value rounded = RoundOp::create(b, half(qRows, kvRows), p);
-    Value scaled = RescaleOp::create(b, output.getType(), output, reference.getFactor());
-    Value nextOutput = product(rounded, v, /*transposeRhs=*/false, {qRows, sizes.columnsV}, scaled);
+    Value scaled = RescaleOp::create(b, output.getType(), output, reference.getFactor(), stage);
+    Value nextOutput =
+        product("o", rounded, v, /*transposeRhs=*/false, {qRows, sizes.columnsV}, scaled);
     YieldOp::create(b, ValueRange{nextOutput, reference.getNext(), nextSum});
   }
 
-  Value product(Value lhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
+  Value product(StringRef name, Value lhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
                 Value accumulate) {
     return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, /*transpose_a=*/false,
-                            transposeRhs, /*async=*/false, /*split=*/SplitAttr(),
-                            /*stage=*/IntegerAttr());
+                            transposeRhs, /*async=*/false,
+                            tiling ? tiling.getSplit(name) : SplitAttr(), /*stage=*/IntegerAttr());
   }
 
   AttentionFwdOp op;
   ImplicitLocOpBuilder b;
+  TilingAttr tiling; ///< null where tiles are for no kernel
   const TileSizes &sizes;
   FloatAttr slack;
 };

@@ -19,10 +19,6 @@ struct TileSizes {
 void tileBackward(AttentionBwdOp op, const TileSizes &sizes, GradientSplit split);
 void tileForward(AttentionFwdOp op, const TileSizes &sizes, double slack);
 
-/// The rows of a forward's tiles unless stated. Those of kv follow from the head dims alone: the
-/// bits of a row depend on them, so neither mask nor size may choose them.
-TileShape rowsOfForward(int64_t headDim, int64_t headDimV);
-
 /// The factor on scores: the given one, or 1/sqrt(head dim).
 Value scaleOf(ImplicitLocOpBuilder &b, Value given, int64_t headDim);
 

@@ -40,6 +40,15 @@ static RankedTensorType withLayout(Location loc, RankedTensorType tile,
 static RankedTensorType inRegisters(Location loc, RankedTensorType tile, int64_t warpgroups,
                                     SplitAttr split) {
   MLIRContext *context = tile.getContext();
+  // Loaded row vectors belong to columns, those of a product's rows are split as it is.
+  bool isPerRow =
+      split && (tile.getRank() == 1 || tile.getDimSize(1) == FragmentAttr::threadsOfRow);
+  if (isPerRow) {
+    auto perRow =
+        FragmentAttr::getChecked([&] { return emitError(loc); }, context, FragmentKind::PerRow,
+                                 split.getSums().getSplit(), warpgroups);
+    return perRow ? withLayout(loc, tile, perRow) : RankedTensorType();
+  }
   if (tile.getRank() == 1)
     return withLayout(
         loc, tile,

@@ -188,7 +188,8 @@ private:
                                     item.getFirstHead(), round);
     mapping.map(walk.getHead(), read.getHead());
     mapping.map(walk.getTile(), read.getQTile());
-    mapping.map(walk.getTurn(), read.getTurn());
+    if (!items.ownsQ())
+      mapping.map(walk.getTurn(), read.getTurn());
     for (Operation &op : walk.getBody().front().without_terminator()) {
       clone(op, use);
       if (auto reduce = dyn_cast<OrderedReduceOp>(b.getInsertionBlock()->back()))

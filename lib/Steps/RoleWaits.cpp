@@ -174,7 +174,7 @@ private:
     auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
     indices.replaceAllUsesWith(read.getIndices());
     for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
-      if (auto hide = dyn_cast<HideOp>(user); hide && !hide.getChannel())
+      if (auto hide = dyn_cast<HideOp>(user); hide && !hide.getChannel() && !hide.getQRows())
         readAgain(hide, read);
   }
 

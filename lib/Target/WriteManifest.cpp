@@ -85,6 +85,8 @@ static llvm::json::Object factsOf(FactsAttr facts) {
     object["softcap"] = softcap.getValueAsDouble();
   if (facts.getApart() != Apart::None)
     object["apart"] = stringifyApart(facts.getApart());
+  if (facts.ownsQ())
+    object["own"] = stringifyTensorSide(facts.getOwn());
   return object;
 }
 
@@ -100,7 +102,7 @@ static void writeFacts(OStream &json, FactsAttr facts) {
     for (StringRef key :
          {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
       json.attribute(key, std::move(program[key]));
-    for (StringRef key : {"softcap", "apart"})
+    for (StringRef key : {"softcap", "apart", "own"})
       if (auto optional = program.find(key); optional != program.end())
         json.attribute(key, std::move(optional->second));
   });

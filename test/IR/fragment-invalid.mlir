@@ -71,3 +71,20 @@ func.func private @factor_of_f32(tensor<64x64xf32, #dash.fragment<operand, rows 
 func.func @no_such_element(%tile: tensor<64x64x!bf16, #dash.fragment<operand, rows by 1>>) {
   return
 }
+
+// -----
+
+// Numbers of rows are where the rows are.
+// expected-error @below {{numbers per row are split by rows, got replicated}}
+func.func private @replicated_rows(tensor<128xf32, #dash.fragment<per_row, replicated by 2>>)
+
+// -----
+
+// A row has one number, or one for each thread that holds it.
+// expected-error @below {{#dash.fragment<per_row, rows by 2> needs 128 rows, 64 a warpgroup, and 1 or 4 columns, got 128x64}}
+func.func private @columns_of_rows(tensor<128x64xf32, #dash.fragment<per_row, rows by 2>>)
+
+// -----
+
+// expected-error @below {{#dash.fragment<per_row, rows by 2> needs 128 rows, 64 a warpgroup, and 1 or 4 columns, got 64}}
+func.func private @rows_of_rows(tensor<64xf32, #dash.fragment<per_row, rows by 2>>)

@@ -198,3 +198,9 @@
 
 // expected-error @below {{a box of 'q', whose 88 columns do not fill panels of 32, must be one panel, got 3}}
 #map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 88, width = 96>, rows = 64, panels = 3, bytes = 64>
+
+// -----
+
+// A forward's items add nothing.
+// expected-error @below {{items that own q tiles add nothing to memory: they have no parts, keep nothing apart, and leave no sums to round}}
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 128, kv = 128>, kind = "ascending", level = row, deterministic = true, parts = 2, workers = 4, width = 4, min_workers = 1, own = q>

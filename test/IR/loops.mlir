@@ -46,6 +46,7 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
 // CHECK-NEXT:    %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%{{.+}}) : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
+// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) q_rows : tensor<128x64xf32>
 // CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) of(%[[USE]]) again(%k_tiles[%[[USE]]] indices([0, 0]) : !channel_128x128xbf16_index) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.exp2 %[[SHOWN]] : tensor<128x64xf32>
 // CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : !channel_64x128xbf16_64xf32_index -> tensor<64x128xbf16>, tensor<64xf32>
@@ -63,6 +64,7 @@ func.func @consumer_is_told(%scale: f32) {
       %log = dash.log_probability %s, %l scale(%scale) : tensor<128x64xf32>, tensor<64xf32>
       %shown = dash.hide %log band(%lead, %kv) : tensor<128x64xf32>
       %between = dash.hide %log band(%lead, %kv) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
+      %untransposed = dash.hide %log band(%lead, %kv) q_rows : tensor<128x64xf32>
       %again = dash.hide %log band(%lead, %kv) of(%use) again(%k_tiles[%use] indices([0, 0]) : !K) : tensor<128x64xf32>
       %p = dash.exp2 %shown : tensor<128x64xf32>
       %held:2 = dash.held %q_tiles[%use] : !Q -> tensor<64x128xbf16>, tensor<64xf32>

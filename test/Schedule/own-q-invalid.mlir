@@ -42,8 +42,6 @@
 // NO-TILES: fwd.mlir:[[#]]:3: error: has no tiles to order yet; run --dash-tile first
 // RUN: not dash-opt %t/fwd.mlir --dash-tile --dash-apply-schedule='level=machine sizes=q:300' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WEAKER
 // WEAKER: fwd.mlir:[[#]]:3: error: level 'machine' is weaker than the problem's, 'row'
-// RUN: not dash-opt %t/fwd.mlir --dash-to-ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-KERNEL
-// NO-KERNEL: fwd.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
 // RUN: not dash-opt %t/downward.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=DOWNWARD
 // DOWNWARD: error: 'dash.schedule' op level 'row' needs visits upward, but item (sequence 0, head 0, q tile 0) visits kv tile 0 after kv tile 1
 // RUN: not dash-opt %t/row-of-kv.mlir --dash-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROW-OF-KV

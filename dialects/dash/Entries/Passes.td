@@ -105,6 +105,8 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
     - lists, workers + 1 words: worker w has the items lists[w] … lists[w + 1] - 1;
     - items, from a multiple of 8, 8 words each, list after list: sequence, kv head, kv tile, first
       head, first visit, visits per round, rounds, part turn;
+    - of items that own q tiles, an item's head and tile are those of q, the first head and visits
+      those of kv, and turns are 0;
     - visits, 4 words each: head (added to the first), q tile, turn, 1 if the turn is the chain's
       last. The line of kv tile kv begins at visit kv * q_tiles, and serves all its items; the rest
       of a line, after its active tiles, is not written.
@@ -180,6 +182,7 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64,
       rows, columns / 64, heads, batch}, a swizzle of 128 bytes or of a map's `bytes`, zeros past
       the end. One block makes them;
+    - a forward's entry makes the descriptors, and nothing else;
     - with a sink, region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient`
       adds them, without the sign: each warp has one run.
 

@@ -562,7 +562,7 @@ def TensorOp : Dash_Op<"tensor", [Pure]> {
     same of other tensors with what they are: of a tile as many columns, too.
   }];
   let arguments = (ins Arg<TensorRoleAttr, "the role of the memory">:$role);
-  let results = (outs Res<TensorMemRef, "the whole tensor">:$result);
+  let results = (outs Res<AnyTypeOf<[TensorMemRef, HeadMemRef]>, "the whole tensor">:$result);
   let assemblyFormat = "$role attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

@@ -134,6 +134,9 @@ def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
       during dK and dV, and dQ during element-wise work. A thread holds the sums, S and dP, P and
       dS, and rows. All loaded tiles of a step share a slot, 4 deep.
 
+    A forward has one product of the next step, S, and one that is carried on, O. In `overlapping`
+    the softmax runs during O, and K and V have slots of their own: S reads a K one step ahead.
+
     `overlapping` takes more registers and slots; `--dash-assign-roles` chooses it if they fit.
 
     **Example**: `#dash<structure overlapping>`; on an op its bare word.
@@ -226,9 +229,11 @@ def FragmentAccumulator : I32EnumAttrCase<"Accumulator", 0, "accumulator">;
 def FragmentOperand : I32EnumAttrCase<"Operand", 1, "operand">;
 /// A number for each column of an accumulator.
 def FragmentPerColumn : I32EnumAttrCase<"PerColumn", 2, "per_column">;
+/// One or four numbers for each row of an accumulator.
+def FragmentPerRow : I32EnumAttrCase<"PerRow", 3, "per_row">;
 
 def FragmentKind : I32EnumAttr<"FragmentKind", "how threads hold a tile in registers",
-    [FragmentAccumulator, FragmentOperand, FragmentPerColumn]> {
+    [FragmentAccumulator, FragmentOperand, FragmentPerColumn, FragmentPerRow]> {
   let cppNamespace = "::mlir::dash";
   let genSpecializedAttr = 0;
 }

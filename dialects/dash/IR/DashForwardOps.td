@@ -92,13 +92,15 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
-    Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap);
+    Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap,
+    Arg<OptionalAttr<TilingAttr>, "how kernels cut it into tiles, once chosen">:$tiling);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
     `\n` ` ` ` ` ` ` ` ` `outs` `(` $o `,` $lse `:` type($o) `,` type($lse) `)`
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)` `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
-    (`sink` `(` $sink^ `:` type($sink) `)`)? (`softcap` `(` $softcap^ `)`)? attr-dict
+    (`sink` `(` $sink^ `:` type($sink) `)`)? (`softcap` `(` $softcap^ `)`)?
+    (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Types of the operands; the verifier has checked that they are memrefs.
@@ -112,6 +114,10 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
 /// An op of the online softmax: it computes a row of its results from that row of its operands.
 class Dash_SoftmaxOp<string opMnemonic, list<Trait> traits = []>
     : Dash_Op<opMnemonic, !listconcat([Pure, InsideItems], traits)>;
+
+/// One of a task, which a software pipeline issues. `StageArg:$stage` must be its last argument.
+class Dash_StagedSoftmaxOp<string opMnemonic, list<Trait> traits = []>
+    : Dash_StagedOp<opMnemonic, !listconcat([Pure, InsideItems], traits)>;
 
 def SinkStateOp : Dash_Op<"sink_state", [InsideItems]> {
   let summary = "A softmax's state before the first task, with a sink";
@@ -140,7 +146,7 @@ def SinkStateOp : Dash_Op<"sink_state", [InsideItems]> {
     - `'sum' must be 64x4, 4 numbers for each row of a q tile, got 64x8`
   }];
   let arguments = (ins
-    Arg<MemRefRankOf<[F32], [1]>, "the scores [heads]", [MemRead]>:$sink,
+    Arg<HeadMemRef, "the scores [heads]", [MemRead]>:$sink,
     Arg<Index, "head, absolute">:$head);
   let results = (outs
     Res<RowTile, "the largest score, in units of log 2">:$max,
@@ -191,7 +197,7 @@ def VisibleOp : Dash_SoftmaxOp<"visible", [AllTypesMatch<["scores", "result"]>]>
   let hasVerifier = 1;
 }
 
-def RunningMaxOp : Dash_SoftmaxOp<"running_max", [AllTypesMatch<["max", "next", "factor"]>]> {
+def RunningMaxOp : Dash_StagedSoftmaxOp<"running_max", [AllTypesMatch<["max", "next", "factor"]>]> {
   let summary = "The reference of a row's exponentials, once it has seen a tile";
   let description = [{
     With x[i, j] = (scale * log2(e)) * scores[i, j], in f32, and a[i] the largest x[i, j] whose
@@ -238,13 +244,13 @@ def RunningMaxOp : Dash_SoftmaxOp<"running_max", [AllTypesMatch<["max", "next", 
     Arg<SumTile, "visible scores: q rows by kv rows">:$scores,
     Arg<RowTile, "the reference so far, in units of log 2">:$max,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
-    Arg<F32Attr, "how far a score may be above the reference">:$slack);
+    Arg<F32Attr, "how far a score may be above the reference">:$slack, StageArg:$stage);
   let results = (outs
     Res<RowTile, "the reference">:$next,
     Res<RowTile, "what earlier exponentials are multiplied by">:$factor);
   let assemblyFormat = [{
-    $scores `,` $max (`scale` `(` $scale^ `)`)? `slack` `(` $slack `)` attr-dict `:` type($scores)
-    `,` type($max)
+    $scores `,` $max (`scale` `(` $scale^ `)`)? `slack` `(` $slack `)`
+    (`stage` `(` $stage^ `)`)? attr-dict `:` type($scores) `,` type($max)
   }];
   let extraClassDeclaration = [{
     /// f16 holds 2^15.
@@ -253,7 +259,7 @@ def RunningMaxOp : Dash_SoftmaxOp<"running_max", [AllTypesMatch<["max", "next", 
   let hasVerifier = 1;
 }
 
-def ExponentialOp : Dash_SoftmaxOp<"exponential", [AllTypesMatch<["scores", "result"]>]> {
+def ExponentialOp : Dash_StagedSoftmaxOp<"exponential", [AllTypesMatch<["scores", "result"]>]> {
   let summary = "Exponentials of scores, beside a reference of each row";
   let description = [{
     `result[i, j] = 2^(c * scores[i, j] - max[i])` with c = scale * log2(e), rounded to f32; the
@@ -284,15 +290,16 @@ def ExponentialOp : Dash_SoftmaxOp<"exponential", [AllTypesMatch<["scores", "res
   let arguments = (ins
     Arg<SumTile, "visible scores: q rows by kv rows">:$scores,
     Arg<RowTile, "the reference of each row, in units of log 2">:$max,
-    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale);
+    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale, StageArg:$stage);
   let results = (outs Res<SumTile, "P, without its divisor">:$result);
   let assemblyFormat = [{
-    $scores `,` $max (`scale` `(` $scale^ `)`)? attr-dict `:` type($scores) `,` type($max)
+    $scores `,` $max (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:`
+    type($scores) `,` type($max)
   }];
   let hasVerifier = 1;
 }
 
-def RunningSumOp : Dash_SoftmaxOp<"running_sum", [AllTypesMatch<["sum", "result"]>]> {
+def RunningSumOp : Dash_StagedSoftmaxOp<"running_sum", [AllTypesMatch<["sum", "result"]>]> {
   let summary = "The sums of a row's exponentials, once it has seen a tile";
   let description = [{
     A row has four sums, one for each lane of the four that hold it in a kernel. Lane c has the
@@ -335,11 +342,11 @@ def RunningSumOp : Dash_SoftmaxOp<"running_sum", [AllTypesMatch<["sum", "result"
   let arguments = (ins
     Arg<SumTile, "exponentials: q rows by kv rows">:$probability,
     Arg<SumTile, "the sums so far, 4 for each row">:$sum,
-    Arg<RowTile, "factor of dash.running_max">:$factor);
+    Arg<RowTile, "factor of dash.running_max">:$factor, StageArg:$stage);
   let results = (outs Res<SumTile, "the sums">:$result);
   let assemblyFormat = [{
-    $probability `,` $sum `times` `(` $factor `)` attr-dict `:` type($probability) `,` type($sum)
-    `,` type($factor)
+    $probability `,` $sum `times` `(` $factor `)` (`stage` `(` $stage^ `)`)? attr-dict `:`
+    type($probability) `,` type($sum) `,` type($factor)
   }];
   let extraClassDeclaration = [{
     /// Sums of a row: a kernel's accumulators hold a row in as many lanes.
@@ -348,7 +355,7 @@ def RunningSumOp : Dash_SoftmaxOp<"running_sum", [AllTypesMatch<["sum", "result"
   let hasVerifier = 1;
 }
 
-def RescaleOp : Dash_SoftmaxOp<"rescale", [AllTypesMatch<["value", "result"]>]> {
+def RescaleOp : Dash_StagedSoftmaxOp<"rescale", [AllTypesMatch<["value", "result"]>]> {
   let summary = "Rows of a tile, each times a factor of its own";
   let description = [{
     `result[i, d] = value[i, d] * factor[i]`, in f32.
@@ -374,9 +381,12 @@ def RescaleOp : Dash_SoftmaxOp<"rescale", [AllTypesMatch<["value", "result"]>]> 
     - `'value' must have 64 rows, those of a q tile, got 128`, and so for factor
   }];
   let arguments = (ins
-    Arg<SumTile, "sums of the output">:$value, Arg<RowTile, "factor of dash.running_max">:$factor);
+    Arg<SumTile, "sums of the output">:$value, Arg<RowTile, "factor of dash.running_max">:$factor,
+    StageArg:$stage);
   let results = (outs Res<SumTile, "the same, beside the new reference">:$result);
-  let assemblyFormat = "$value `,` $factor attr-dict `:` type($value) `,` type($factor)";
+  let assemblyFormat = [{
+    $value `,` $factor (`stage` `(` $stage^ `)`)? attr-dict `:` type($value) `,` type($factor)
+  }];
   let hasVerifier = 1;
 }
 

@@ -32,6 +32,11 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
                     "::llvm::SmallVector<::mlir::dash::TensorOfOp>", "getTensors">,
     InterfaceMethod<"The head dim of q and k.", "int64_t", "getHeadDim">,
     InterfaceMethod<"The head dim of v.", "int64_t", "getHeadDimV">,
+    InterfaceMethod<"Which columns a row attends to.", "::mlir::dash::MaskAttr", "getMask">,
+    InterfaceMethod<"How kernels cut it into tiles; null before that is chosen.",
+                    "::mlir::dash::TilingAttr", "getTilingAttr">,
+    InterfaceMethod<"Sets how kernels cut it into tiles.", "void", "setTilingAttr",
+                    (ins "::mlir::dash::TilingAttr":$tiling)>,
   ];
 }
 

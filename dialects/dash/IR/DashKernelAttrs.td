@@ -49,7 +49,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     that start in index order. Workers that draw tickets do (`dash-outline-program`); for a table,
     this is then that number. `softcap` is absent if scores have none. `apart` states which
     contributions are kept apart (`dash-keep-apart`), and `overlaps_rounding` whether sums are
-    rounded while others still grow (`dash-overlap-rounding`).
+    rounded while others still grow (`dash-overlap-rounding`). `own` is the side whose tiles items
+    own: q in a forward, whose items add nothing to sums in memory.
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
@@ -59,7 +60,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers,
     4, got 5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their
     turns, and this program has none`; `'overlaps_rounding' wants sums that grow in turns, and this
-    program has none, or keeps contributions apart`.
+    program has none, or keeps contributions apart`; `items that own q tiles add nothing to memory:
+    they have no parts, keep nothing apart, and leave no sums to round`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
@@ -78,9 +80,14 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None",
     "contributions that are kept apart">:$apart,
     DefaultValuedParameter<"bool", "false",
-    "whether sums are rounded while others still grow">:$overlaps_rounding);
+    "whether sums are rounded while others still grow">:$overlaps_rounding,
+    DefaultValuedParameter<"::mlir::dash::TensorSide", "::mlir::dash::TensorSide::KV",
+    "the side whose tiles items own">:$own);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool ownsQ() const { return getOwn() == TensorSide::Q; }
+  }];
 }
 
 def SizeAttr : Dash_Attr<"Size", "size"> {

@@ -25,17 +25,21 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     - as an `operand` (wgmma's A fragment), 16-bit: register i is elements 2 i and 2 i + 1 of the
       accumulator, packed. So rounding an accumulator moves nothing between threads;
     - as numbers `per_column` of an accumulator (a vector of N, f32): registers 2 i + e are element
-      `8 i + 2 (t % 4) + e`.
+      `8 i + 2 (t % 4) + e`;
+    - as numbers `per_row` of an accumulator (f32): register r is row `16 (t / 32) + (t % 32) / 4 +
+      8 r`. A vector has one number a row, which four threads hold. A tile of 4 columns has one for
+      each of these threads: thread t has column `t % 4`.
 
     In memory, an accumulator has the layout of the threads, warpgroup by warpgroup: registers 4 i …
     4 i + 3 of thread t at word `512 i + 4 t`. The ops that add such a tile and that read the sums
     name the same attribute.
 
     **Preconditions**: an accumulator split by rows has 64 rows a warpgroup; split by columns it has
-    64 rows, and columns that are a multiple of 8 a warpgroup. An operand is split by rows. Numbers
-    per column are replicated, and nothing else is; there is a multiple of 16 of them.
-    **Postconditions**: every element is in one register of one thread; numbers per column are in
-    several.
+    64 rows, and columns that are a multiple of 8 a warpgroup. An operand is split by rows, and so
+    are numbers per row. Numbers per column are replicated, and nothing else is; there is a multiple
+    of 16 of them.
+    **Postconditions**: every element is in one register of one thread; numbers per column, and
+    vectors of numbers per row, are in several.
     **Example**: `tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>`.
     **Errors**
     - `warpgroups must be from 1 to 8, got 0`
@@ -47,8 +51,11 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     - `numbers per column are replicated in each warpgroup, got rows`
     - `#dash.fragment<per_column, replicated by 2> needs a multiple of 16 elements in one dimension,
       got 64x64`
-    - `an accumulator holds f32, got 'bf16'`, and so for numbers per column; `an operand holds
-      16-bit floats, got 'f32'`
+    - `numbers per row are split by rows, got columns`
+    - `#dash.fragment<per_row, rows by 2> needs 128 rows, 64 a warpgroup, and 1 or 4 columns, got
+      128x64`
+    - `an accumulator holds f32, got 'bf16'`, and so for numbers per column and per row; `an operand
+      holds 16-bit floats, got 'f32'`
   }];
   let parameters = (ins
     EnumParameter<FragmentKind>:$kind, EnumParameter<FragmentSplit>:$split, "int64_t":$warpgroups);
@@ -74,6 +81,9 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     static int64_t getColumnOffset(int64_t reg) { return reg / 4 * 8 + reg % 2; }
     /// The register of numbers `per_column` that goes with an accumulator's.
     static int64_t getColumnRegister(int64_t reg) { return reg / 4 * 2 + reg % 2; }
+    /// The same of numbers `per_row`.
+    static constexpr int64_t registersPerRow = 2, threadsOfRow = 4;
+    static int64_t getRowRegister(int64_t reg) { return reg / 2 % registersPerRow; }
     /// Byte in memory of a warpgroup's part, and of chunk `chunk` of thread 0 in it; threads
     /// follow, 16 bytes each.
     int64_t getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const;

@@ -93,10 +93,10 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     -inf if the mask hides an element, so that P is 0 there whatever scores and lse are; otherwise
     the value. A consumer does not know its task, but receives a number: row j of the tile (a key)
     is hidden from column i (a query) iff `i + lead < j`, and from all queries past the end of the
-    sequence's kv rows. All sequences of a batch have the same end; for a list, the op names the
-    sequence. A mask with a left bound or with a union is an attribute: it states the width, so that
-    a row is also hidden iff `j < i + lead - width`, and how much further out the edges of a union's
-    first columns are.
+    sequence's kv rows. In a forward, queries are the rows and keys the columns (`q_rows`). All
+    sequences of a batch have the same end; for a list, the op names the sequence. A mask with a
+    left bound or with a union is an attribute: it states the width, so that a key is also hidden
+    iff `j < i + lead - width`, and how much further out the edges of a union's first columns are.
 
     The op precedes the exponentials. Few tiles have hidden elements, and the others branch around
     it. The code after the branch is one block, in which exponentials and the arithmetic of dS are
@@ -107,8 +107,8 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     slot that carried them, as its indices with these numbers. Without `again` the op has no effect.
     With it, the op reads the channel, so nothing moves it after the arrival that releases the slot.
 
-    **Preconditions**: the value is kv tile rows by q tile rows; the slot of `again` is full, and
-    its indices are the op's kv tile and sequence.
+    **Preconditions**: the value is kv tile rows by q tile rows, with `q_rows` the reverse; the slot
+    of `again` is full, and its indices are the op's kv tile and sequence.
     **Postconditions**: none.
     **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in
     test/Pipeline/assign-roles.mlir; `%y = dash.hide %x band(%lead, %kv) mask(<window = [512, 0]>) :
@@ -130,6 +130,7 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<Index>, "sequence of a list, for its kv rows">:$sequence,
     Arg<OptionalAttr<MaskAttr>, "the mask, if it has more than one edge">:$mask,
+    Arg<UnitAttr, "rows are queries, and columns keys">:$q_rows,
     Arg<Optional<ChannelType>, "the channel whose slot carried the kv tile and the sequence",
     [MemRead]>:$channel,
     Arg<Optional<Index>, "that slot">:$slot,
@@ -139,6 +140,7 @@ def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSe
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
     $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`mask` `(` $mask^ `)`)?
+    (`q_rows` $q_rows^)?
     (`again` `(` $channel^ `[` $slot `]` `indices` `(` $indices `)` `:` type($channel) `)`)?
     (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];

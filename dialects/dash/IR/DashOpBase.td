@@ -55,5 +55,6 @@ def TensorMemRef : MemRefRankOf<[BF16, F16, F32], [3, 4]>;
 def HalfMemRef : MemRefRankOf<[BF16, F16], [4]>;
 def SumMemRef : MemRefRankOf<[F32], [4]>;
 def RowMemRef : MemRefRankOf<[F32], [3]>;
+def HeadMemRef : MemRefRankOf<[F32], [1]>;
 
 #endif // DASH_IR_DASHOPBASE_TD

@@ -27,6 +27,10 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
     | `dash.softcap` | 1 - 2 / (1 + 2^x), of two approximations: `ex2` and `rcp` |
     | `dash.hide` | selects in a branch, for tiles that an edge of the mask cuts |
+    | `dash.running_max` | the largest of a thread, then of the row's four threads by shuffles |
+    | `dash.rescale` | products in a branch, for warps with a row whose reference moved |
+    | `dash.finish` | `lg2`, an approximation, and a division |
+    | `dash.store_row` | a store by one of the row's four threads |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
     A role begins with the values that its threads keep, and with a fence for each descriptor that

@@ -12,8 +12,8 @@ include "mlir/Pass/PassBase.td"
 def CheckSizes : Pass<"dash-check-sizes", "::mlir::ModuleOp"> {
   let summary = "Refuse sizes that kernels cannot count, before an order is made for them";
   let description = [{
-    Refuses sizes in the types of a `dash.attention_bwd` that kernels do not serve: they serve a
-    batch of up to 65535, as many heads, and 2097152 rows. Indices of an order's words have 32 bits.
+    Refuses sizes in the types of an attention that kernels do not serve: they serve a batch of up
+    to 65535, as many heads, and 2097152 rows. Indices of an order's words have 32 bits.
     Proving an order with so many tiles, only to refuse it later, would take minutes.
 
     Needs: nothing. Leaves: everything. Does not: check sizes that types leave open.
@@ -69,6 +69,10 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
     The price is the time of the unit that a task needs longest: the tensor core with the turns of
     alternating warpgroups, shared memory, or L2. `dash-compare-tilings` shows it.
 
+    A forward's kv tile is a part of its bits, so its head dims choose it, or `kv-tile`. Its q tile
+    has 128 rows, two warpgroups of 64, in the structure `overlapping`. K, V and Q get as many slots
+    as fit, at most 3, 3 and 2. No tiling of a forward is a file's.
+
     A problem with a tiling keeps it, if kernels can have it and the options ask for nothing else.
 
     Needs: nothing. Leaves: what is computed. Does not: look at masks, or at what entries cover; see
@@ -112,8 +116,9 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
     dimension contiguous; delta, unless it is an argument in place of o, and the sums of dQ, and
     with parts of dK and dV, in memory that the function allocates; one scale, an argument or a
     constant, which is that of `dash.softcap` if scores are capped; a sink. Orders must be proven
-    (`min_workers`). Formulas must not need more workers than there are, at any size. Tables must
-    have sizes that `dash-check-sizes` accepts.
+    (`min_workers`). Forwards are covered, too: head dims up to 256, batches of equal sequences, and
+    a scale that is an argument or above 0. Formulas must not need more workers
+    than there are, at any size. Tables must have sizes that `dash-check-sizes` accepts.
 
     Needs: `dash-tile`, which states the roles of arguments (`dash.tensor`), and
     `dash-apply-schedule`; for orders written by hand, `dash-verify-schedule`. Leaves: everything as
@@ -161,6 +166,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
+
+    Items that own q tiles, those of a forward, have no role that adds. `load-kv` loads K and V of
+    each step, each with slots of its own, and `load-q` Q of each item. A step is told its kv tile,
+    too: the end of the rows may cut it. `dash.visible` becomes `dash.hide`.
 
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
@@ -253,7 +262,8 @@ def OrderProducts : Pass<"dash-order-products"> {
     the registers of factors whose products are complete by then. So exponentials run during the
     products carried on, and late products during element-wise work.
 
-    In both, no product is in flight where the next iteration begins.
+    In both, no product is in flight where the next iteration begins. A forward has no late product,
+    so two stages: S a step ahead, and O. What scales the sums of O goes right before it.
 
     Needs: `dash-assign-roles`. Leaves: other roles, and all computations. Does not: decide when
     slots are committed and released.

@@ -67,6 +67,7 @@ def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
     | sums, 64 rows (dQ of q tiles of 64) | `#dash.fragment<accumulator, columns by n>` |
     | rounded sums, held factors | `#dash.fragment<operand, rows by n>`, a factor or stored |
     | one number a query | `#dash.fragment<per_column, replicated by n>`, in each warpgroup |
+    | numbers of sums' rows, of a forward | `#dash.fragment<per_row, rows by n>` |
 
     A slot has the widest panels that its columns fill and whose edges include the start of each
     warpgroup's columns. For 96 columns, Q, dO and V have panels of 32 (`#dash.swizzled<64>`), and K

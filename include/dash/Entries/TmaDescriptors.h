@@ -30,6 +30,9 @@ inline int64_t descriptorsBytes(const Kernels &kernels) {
 /// all sequences.
 void buildDescriptor(EntryBuilder &b, const Kernels &kernels, TensorMapAttr map, int64_t index,
                      Value shared, Value lane);
+/// Writes all of a program's descriptors: a warp of the block each. `thread` is the thread's
+/// number, and `shared` has room for them.
+void buildDescriptors(EntryBuilder &b, const Kernels &kernels, Value thread, Value shared);
 
 } // namespace mlir::dash
 

@@ -93,6 +93,7 @@ void sleepSometime(PtxBuilder &b);
 
 // ---- Numbers.
 Value exp2(PtxBuilder &b, Value x);       ///< approximate, subnormals to zero
+Value log2(PtxBuilder &b, Value x);       ///< approximate: 2^-22 off near 1
 Value reciprocal(PtxBuilder &b, Value x); ///< also approximate; zero for infinity
 /// Rounds to nearest even, and flushes subnormal terms and sums to zeros of their sign, like copies
 /// that add in memory.

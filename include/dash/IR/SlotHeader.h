@@ -18,19 +18,21 @@ enum class SlotHeader {
   Step, ///< StepIndex
 };
 
-/// Indices in the slot that an item begins with.
-enum class ItemIndex : unsigned { NumSteps, Sequence, KvHead, KvTile };
-/// Indices in the slot that a step begins with. `Lead` says where the mask's edge runs.
-enum class StepIndex : unsigned { Lead };
+/// Indices in the slot that an item begins with: its head and its tile are those that it owns.
+enum class ItemIndex : unsigned { NumSteps, Sequence, Head, Tile };
+/// Indices in the slot that a step begins with. `Lead` says where the mask's edge runs. `Tile` is
+/// the walked tile, where steps walk kv tiles: their end may cut it.
+enum class StepIndex : unsigned { Lead, Tile };
 
-inline unsigned countIndices(SlotHeader header) {
+/// The number of a header's indices in items that own q tiles, or kv tiles.
+inline unsigned countIndices(SlotHeader header, bool ownsQ) {
   switch (header) {
   case SlotHeader::None:
     return 0;
   case SlotHeader::Item:
-    return unsigned(ItemIndex::KvTile) + 1;
+    return unsigned(ItemIndex::Tile) + 1;
   case SlotHeader::Step:
-    return unsigned(StepIndex::Lead) + 1;
+    return unsigned(ownsQ ? StepIndex::Tile : StepIndex::Lead) + 1;
   }
   llvm_unreachable("all headers are above");
 }

@@ -14,9 +14,10 @@ namespace mlir::dash {
 
 /// The head dims of q and k, and of v: multiples of the step up to the maximum, so that a row of
 /// memory is whole 16-byte chunks.
-constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128;
-/// Columns of tiles, ascending. All tensors of a problem have the least width with room for each.
-constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim};
+constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128, mostForwardHeadDim = 256;
+/// Columns of tiles, ascending. All tensors of a problem have the least width with room for each;
+/// those behind the maximum are of forwards only.
+constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim, 192, mostForwardHeadDim};
 /// Rows of tiles.
 constexpr int64_t kernelQTiles[] = {64, 128}, kernelKvTile = 128;
 
@@ -33,6 +34,7 @@ constexpr TensorPlace matrixPlace = {16, 8}, numberPlace = {4, 1};
 struct KernelCase {
   int64_t headDim, headDimV;
   TilesAttr tiles;
+  TensorSide own = TensorSide::KV; ///< q: a forward
 };
 
 /// The most rows of a sequence: with more, an index of an order buffer's words might not fit 32
@@ -47,7 +49,7 @@ constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
 LogicalResult verifyOneProblem(ArrayRef<ItemsOp> found);
 
 /// Fails, naming the head dims that kernels have, if these are others.
-LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV,
+LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV, TensorSide own,
                              llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Fails, stating what kernels cover, if `one` is not covered.
 LogicalResult verifyCovered(const KernelCase &one,
@@ -57,15 +59,18 @@ LogicalResult verifyCovered(const KernelCase &one,
 LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
                           llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Whether kernels have this head dim, for q and k or for v.
-bool isKernelHeadDim(int64_t headDim);
+bool isKernelHeadDim(int64_t headDim, TensorSide own = TensorSide::KV);
 /// The head dims of kernels, for messages.
-std::string describeKernelHeadDims();
+std::string describeKernelHeadDims(TensorSide own = TensorSide::KV);
 /// The columns of tiles at these head dims.
 int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
 /// Fails, naming the tile, if a tile has other columns than kernels have for its tensor.
 LogicalResult verifyWidths(ItemsOp items);
-/// Fails, stating what runs them, if items own q tiles: no kernel does.
-LogicalResult verifyOwnsKv(ItemsOp items);
+/// Fails, stating what runs them, if items own q tiles and are no forward: no kernel does.
+LogicalResult verifyIsKernel(ItemsOp items);
+/// Fails, stating what kernels cover, if a forward is no batch of equal sequences, or its scale is
+/// neither an argument nor above 0: only then are hidden scores, -inf, the lowest.
+LogicalResult verifyForward(ItemsOp items);
 /// Fails, stating what to run, if the order is not proven.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);
 

@@ -1,4 +1,4 @@
-"""Loads a kernel that dash-opt compiled, and computes gradients of attention with it.
+"""Loads a kernel that dash-opt compiled, and computes attention or its gradients with it.
 
     kernel = Kernel.load("attention_bwd.json")
     kernel.backward(q, k, v, do, o, lse, dq, dk, dv, scale=head_dim**-0.5)
@@ -32,6 +32,7 @@ from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
+FORWARD = ("q", "k", "v", "o", "lse")  # of a forward's kernel; beside them its sink
 # of a kernel of a list whose lengths come with each call
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")
 SINK = ("sink", "dsink")  # of a kernel of a program with a sink
@@ -52,8 +53,8 @@ class _Streams:
 
 
 class Kernel:
-    """A backward pass for one head dim, element type, mask and order; on any device of its
-    target and any stream.
+    """A backward pass, or a forward pass, for one head dim, element type, mask and order; on any
+    device of its target and any stream.
 
     Tensors give the sizes that the manifest leaves open. Several threads may use it. manifest:
     as JSON data.
@@ -88,10 +89,11 @@ class Kernel:
         else:
             lib.dashKernelDestroy(made)
         self._takes_delta = "delta" in self._tensors
-        self._names = (
-            TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1 :]
-        )
-        for names in (SINK, LENGTHS):
+        self._is_forward = self.manifest["program"].get("own") == "q"
+        output = "delta" if self._takes_delta else "o"
+        backward = (*TENSORS[:OUTPUT], output, *TENSORS[OUTPUT + 1 :])
+        self._names: tuple[str, ...] = FORWARD if self._is_forward else backward
+        for names in (SINK[:1] if self._is_forward else SINK, LENGTHS):
             self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
@@ -186,8 +188,46 @@ class Kernel:
         given = self._given(
             (q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv)
         )
+        self._run(given, scale, stream, layout)
+
+    def forward(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        o: Any,
+        lse: Any,
+        *,
+        sink: Any = None,
+        scale: float | None = None,
+        stream: Any = None,
+        layout: str = "bhsd",
+    ) -> None:
+        """Writes o and lse, of a kernel of `dash.attention_fwd`.
+
+        q is [batch, heads, q_rows, head_dim], k [batch, kv_heads, kv_rows, head_dim], v the same
+        with its own head dim, o as q with that of v; lse [batch, heads, q_rows], f32, natural
+        logarithms; sink, for a kernel with one, [heads], f32. scale: a factor on scores, above 0.
+        All else is as `backward` has it. Raises ArgumentError or CapacityError before anything is
+        written, and DriverError if a launch fails.
+        """
+        if not self._is_forward:
+            raise ArgumentError(f"'{self.name}' computes gradients: call backward")
+        if (sink is None) == ("sink" in self._names):
+            raise ArgumentError(
+                f"sink: expected f32 on the device, found None: '{self.name}' has a sink"
+                if sink is None
+                else f"sink: '{self.name}' takes none: it was not compiled for 'sink(...)'"
+            )
+        number = self._number(scale)
+        if not number > 0:
+            raise ArgumentError(f"scale: expected a number above 0, found {number}")
+        self._run((q, k, v, o, lse, *(() if sink is None else (sink,))), number, stream, layout)
+
+    def _run(self, given: tuple[Any, ...], scale: float | None, stream: Any, layout: str) -> None:
         # a number from here on: a scalar of a library may change its value
         number = self._number(scale)
+        q = given[0]
         signatures = [
             signature(value, name, self._device_of) for name, value in zip(self._names, given)
         ]
@@ -279,6 +319,8 @@ class Kernel:
         self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]
     ) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
+        if self._is_forward:
+            raise ArgumentError(f"'{self.name}' computes no gradients: call forward")
         if self._takes_delta:
             if delta is None or tensors[OUTPUT] is not None:
                 raise ArgumentError(

@@ -43,6 +43,12 @@ def high_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a >> half) * (b >> half) + (across >> half) + (other >> half)
 
 
+def high_signed_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The same of numbers with signs, as u64."""
+    sign, zero = u64(63), u64(0)
+    return high_product(a, b) - np.where(a >> sign, b, zero) - np.where(b >> sign, a, zero)
+
+
 def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """The product is exact; the sum is rounded to 53 bits and then to 24, which is twice only where
     the first rounding meets a tie."""
@@ -61,6 +67,16 @@ def ex2(x: np.ndarray) -> np.ndarray:
 
 def rcp(x: np.ndarray) -> np.ndarray:
     return flushed(f32(1) / flushed(x))
+
+
+def lg2(x: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log2(flushed(x))
+
+
+def divided(x: np.ndarray | np.float32, y: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return x / y
 
 
 def bf16(x: np.ndarray) -> np.ndarray:

@@ -44,6 +44,8 @@ UNARY = {
     "abs.f32": "np.abs({})",
     "ex2.approx.ftz.f32": "ex2({})",
     "rcp.approx.ftz.f32": "rcp({})",
+    "rcp.rn.f32": "divided(f32(1), {})",
+    "lg2.approx.ftz.f32": "lg2({})",
     "neg.s32": "-{}",
     "neg.s64": "-{}",
     "not.b32": "~{}",
@@ -51,7 +53,7 @@ UNARY = {
     "not.pred": "~{}",
     "popc.b32": "bits_set({})",
 }
-COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+COMPARE = {"eq": "==", "ne": "!=", "neu": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 CONVERT = {
     "cvt.u64.u32": ("u32", "{}.astype(u64)"),
     "cvt.u32.u64": ("u64", "{}.astype(u32)"),
@@ -149,6 +151,8 @@ class Translator:
             ]
         if name == "mul.hi.u64":
             return [(operands[0], of("high_product({}, {})", "u64"))]
+        if name == "mul.hi.s64":
+            return [(operands[0], of("high_signed_product({}, {})", "u64"))]
         if (
             dtype == "f32"
             or len(words) != (3 if root in ("mul", "mad") else 2)

@@ -1,0 +1,113 @@
+//===- ForwardTiling.cpp - how a forward is cut into tiles ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ForwardTiling.h"
+#include "RegisterEstimate.h"
+#include "dash/Pipeline/BufferPlan.h"
+#include "dash/Pipeline/KernelCoverage.h"
+#include "dash/Schedule/ForwardRows.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static constexpr int64_t bytesOfHalf = 2, bytesOfSum = 4;
+
+int64_t ForwardTiling::getWarpgroups() const { return tiles.q / FragmentAttr::rowsOfWarpgroup; }
+
+/// The channels that a forward has.
+static constexpr TilingChannel forwardChannels[] = {TilingChannel::K, TilingChannel::V,
+                                                    TilingChannel::Q};
+
+TilingAttr ForwardTiling::getAttr(MLIRContext *context) const {
+  Builder b(context);
+  auto split = SplitAttr::get(context, getWarpgroups(), 1);
+  SmallVector<NamedAttribute> splits, named;
+  for (StringRef product : {"o", "s"})
+    splits.push_back(b.getNamedAttr(product, split));
+  for (TilingChannel channel : forwardChannels)
+    named.push_back(
+        b.getNamedAttr(tilingChannels[size_t(channel)], b.getI64IntegerAttr(slots.of(channel))));
+  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns, structure,
+                         b.getDictionaryAttr(splits), b.getArrayAttr({}),
+                         b.getDictionaryAttr(named));
+}
+
+int64_t ForwardTiling::countRegisters() const {
+  constexpr int64_t threads = FragmentAttr::threadsOfWarpgroup,
+                    rows = FragmentAttr::rowsOfWarpgroup;
+  auto ofTile = [&](int64_t columns, int64_t bytes) {
+    return registersOf(rows * columns * bytes, threads);
+  };
+  // O; S, and P rounded beside it; references, sums and factors of two rows.
+  return ofTile(columns, bytesOfSum) + ofTile(tiles.kv, bytesOfSum) +
+         ofTile(tiles.kv, bytesOfHalf) + 3 * FragmentAttr::registersPerRow + registersForAddresses;
+}
+
+int64_t ForwardTiling::getMostRegisters(const TargetDescription &target) const {
+  int64_t multiplying = getWarpgroups() * warpsOfWarpgroup;
+  return dealRegisters(target, warpsOfWarpgroup + multiplying, multiplying).multiplying;
+}
+
+int64_t ForwardTiling::countSharedBytes() const {
+  auto tile = [](int64_t rows, int64_t columns) {
+    return int64_t(llvm::alignTo(rows * columns * bytesOfHalf, tileAlignment));
+  };
+  constexpr int64_t slotsOfWayOut = 2, columnsOfWayOut = 64;
+  return reservedBytes + slots.of(TilingChannel::Q) * tile(tiles.q, columns) +
+         (slots.of(TilingChannel::K) + slots.of(TilingChannel::V)) * tile(tiles.kv, columns) +
+         slotsOfWayOut * tile(tiles.q, columnsOfWayOut);
+}
+
+static std::string findReason(const ForwardTiling &tiling, const TargetDescription &target) {
+  if (int64_t bytes = tiling.countSharedBytes(); bytes > target.sharedBytes)
+    return llvm::formatv("slots take {0} bytes of shared memory, but a block has {1}: fewer slots, "
+                         "or fewer rows of tiles",
+                         bytes, target.sharedBytes);
+  if (int64_t needed = tiling.countRegisters(), most = tiling.getMostRegisters(target);
+      needed > most)
+    return llvm::formatv("a thread needs about {0} registers, but has {1}: fewer rows of tiles",
+                         needed, most);
+  return "";
+}
+
+/// A forward has no dO, dS and dQ to give slots to.
+static LogicalResult verifyChannels(AttentionFwdOp op, const TilingConstraints &constraints) {
+  for (auto [channel, asked] : llvm::zip_equal(tilingChannels, constraints.slots))
+    if (asked && llvm::none_of(forwardChannels, [&, name = channel](TilingChannel one) {
+          return tilingChannels[size_t(one)] == name;
+        }))
+      return op.emitError() << "slots: a forward has channels k, v and q, got '" << channel << "'";
+  return success();
+}
+
+FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
+                                                   const TilingConstraints &constraints,
+                                                   const TargetDescription &target) {
+  if (failed(verifyChannels(op, constraints)))
+    return failure();
+  TileShape frozen = rowsOfForward(op.getHeadDim(), op.getHeadDimV());
+  auto orElse = [](int64_t asked, int64_t otherwise) { return asked ? asked : otherwise; };
+  ForwardTiling tiling;
+  tiling.tiles = {orElse(constraints.tiles.q, frozen.q), orElse(constraints.tiles.kv, frozen.kv)};
+  tiling.columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+  tiling.structure = constraints.structure == StructureChoice::Alternating
+                         ? WarpStructure::Alternating
+                         : WarpStructure::Overlapping;
+  auto tiles = TilesAttr::get(op.getContext(), tiling.tiles.q, tiling.tiles.kv);
+  if (failed(verifyCovered({op.getHeadDim(), op.getHeadDimV(), tiles, TensorSide::Q},
+                           [&] { return op.emitError(); })))
+    return failure();
+  std::string reason;
+  // Slots of K, V and Q. A second slot of Q hides the load of the next item's.
+  constexpr int64_t candidates[][3] = {{3, 3, 2}, {2, 2, 2}, {3, 3, 1}, {2, 2, 1}, {2, 1, 1}};
+  for (auto [k, v, q] : candidates) {
+    SlotCounts wanted = {{k, v, q, 0, 0, 0}};
+    for (TilingChannel channel : forwardChannels)
+      tiling.slots.of(channel) = orElse(constraints.slots.of(channel), wanted.of(channel));
+    reason = findReason(tiling, target);
+    if (reason.empty())
+      return tiling;
+  }
+  return op.emitError() << "has no tiling that the options leave and that fits: " << reason;
+}
