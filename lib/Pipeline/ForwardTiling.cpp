@@ -81,16 +81,26 @@ static LogicalResult verifyChannels(AttentionFwdOp op, const TilingConstraints &
   return success();
 }
 
+/// Three warpgroups hide exponentials better than two, where registers hold their tiles; K and V are
+/// read less often, too. Blocks of a bitmap are rarely multiples of 192 rows.
+static int64_t rowsOfQ(AttentionFwdOp op, int64_t columns) {
+  constexpr int64_t mostColumnsOfThree = 64, rowsOfThree = 3 * FragmentAttr::rowsOfWarpgroup;
+  if (columns <= mostColumnsOfThree && !op.getMask().getBlocks())
+    return rowsOfThree;
+  return rowsOfForward(op.getHeadDim(), op.getHeadDimV()).q;
+}
+
 FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
                                                    const TilingConstraints &constraints,
                                                    const TargetDescription &target) {
   if (failed(verifyChannels(op, constraints)))
     return failure();
-  TileShape frozen = rowsOfForward(op.getHeadDim(), op.getHeadDimV());
   auto orElse = [](int64_t asked, int64_t otherwise) { return asked ? asked : otherwise; };
   ForwardTiling tiling;
-  tiling.tiles = {orElse(constraints.tiles.q, frozen.q), orElse(constraints.tiles.kv, frozen.kv)};
   tiling.columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+  tiling.tiles = {
+      orElse(constraints.tiles.q, rowsOfQ(op, tiling.columns)),
+      orElse(constraints.tiles.kv, rowsOfForward(op.getHeadDim(), op.getHeadDimV()).kv)};
   tiling.structure = constraints.structure == StructureChoice::Alternating
                          ? WarpStructure::Alternating
                          : WarpStructure::Overlapping;
@@ -99,8 +109,9 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
                            [&] { return op.emitError(); })))
     return failure();
   std::string reason;
-  // Slots of K, V and Q. A second slot of Q hides the load of the next item's.
-  constexpr int64_t candidates[][3] = {{3, 3, 2}, {2, 2, 2}, {3, 3, 1}, {2, 2, 1}, {2, 1, 1}};
+  // Slots of K, V and Q. A second slot of Q hides the load of the next item's. One slot is missed
+  // least by K: S gives it back before the softmax.
+  constexpr int64_t candidates[][3] = {{3, 3, 2}, {2, 2, 2}, {3, 3, 1}, {2, 2, 1}, {1, 2, 1}};
   for (auto [k, v, q] : candidates) {
     SlotCounts wanted = {{k, v, q, 0, 0, 0}};
     for (TilingChannel channel : forwardChannels)

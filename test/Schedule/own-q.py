@@ -117,25 +117,30 @@ def coverage(problem: Problem, schedule: Json) -> list[str]:
 
 
 def lists(request: Request, schedule: Json) -> list[str]:
-    """Longest first, where the mask has one bound or none: lengths never grow along the items of
-    equal sequences."""
-    left, right = request.problem.mask.bounds()
+    """Longest first, where the mask has one bound or none: lengths never grow along the items of a
+    bundle, which has the heads that have two items for each worker."""
+    problem = request.problem
+    left, right = problem.mask.bounds()
     if (
         schedule["kind"] != "longest-first"
-        or request.problem.mask.union
-        or request.problem.mask.blocks
+        or problem.mask.union
+        or problem.mask.blocks
         or (left is not None and right is not None)
     ):
         return []
-    lengths: dict[tuple[int, int], list[int]] = {}
+    # Formulas are of all sequences of a batch, and of one of a list.
+    is_batch = len(set(problem.sequences)) == 1
+    lengths: dict[int, list[int]] = {}
     for item in schedule["items"]:
-        sequence = request.problem.sequences[item["sequence"]]
-        lengths.setdefault((sequence.q, sequence.kv), []).append(len(item["visit"]))
-    return [
-        f"lengths grow: {found}"
-        for found in lengths.values()
-        if found != sorted(found, reverse=True)
-    ]
+        lengths.setdefault(0 if is_batch else item["sequence"], []).append(len(item["visit"]))
+    wrong = []
+    for index, found in lengths.items():
+        q_tiles = -(-problem.sequences[index].q // problem.tile_q)
+        most = 2 * schedule["workers"]
+        size = max(most // q_tiles, 1) * q_tiles if q_tiles <= most else len(found)
+        bundles = [found[begin : begin + size] for begin in range(0, len(found), size)]
+        wrong += [f"lengths grow: {one}" for one in bundles if one != sorted(one, reverse=True)]
+    return wrong
 
 
 def facts(schedule: Json) -> list[str]:

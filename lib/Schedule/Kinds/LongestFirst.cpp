@@ -16,39 +16,32 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Bytes of K and V that the items of a bundle of heads read: a third of the L2 of an H100, because
-/// a bundle begins before the one in front of it has ended.
-static constexpr int64_t bytesOfBundle = int64_t(1) << 24;
-
-/// Where items are of many lengths, bundles of long sequences have too few of them for workers to
-/// end together. What is measured on an H100 (test/Device/forwards.py): up to 2048 rows bundles are
-/// up to 1.66x faster, with more up to 1.57x slower.
-static constexpr int64_t mostKvTilesOfBundles = 16;
-
-/// A bundle's items are its heads' longest q tiles, then the next ones: the heads of a tile follow
-/// each other. The last bundle may have fewer heads.
+/// A bundle has as many heads as have two items for each worker: all of them then share K and V of
+/// few heads, about 17 MB at head dim 128. Its items are its heads' longest q tiles, then the next
+/// ones. The last bundle may have fewer heads. Sequences with more q tiles than that need none.
 static Piecewise longestItems(const Problem &problem, MLIRContext *context) {
   ItemInputs in(context);
-  constexpr int64_t bytesOfElement = 2;
-  int64_t bytesOfTile = problem.tiles.kv * (problem.headDim + problem.headDimV) * bytesOfElement;
-  AffineExpr heads =
-      getAffineConstantExpr(bytesOfBundle / bytesOfTile, context).floorDiv(in.kvTiles) + 1;
-  AffineExpr first = in.i.floorDiv(heads * in.qTiles) * heads;
-  AffineExpr place = in.i % (heads * in.qTiles), left = in.groups - first;
+  AffineExpr perRound = in.workers * 2; // up the workers, and down again
+  AffineExpr heads = clampToZero(perRound.floorDiv(in.qTiles) - 1, perRound) + 1;
+  AffineExpr size = heads * in.qTiles;
+  AffineExpr bundle = in.i.floorDiv(size), place = in.i % size, first = bundle * heads;
+  AffineExpr left = in.groups - first;
   // A right bound alone leaves the last q tiles the most kv tiles, a left bound alone the first.
   Band band = problem.mask.edges().band;
   bool isLastLongest = band.left < 0 && band.right >= 0;
-  auto item = [&](AffineExpr first, AffineExpr place, AffineExpr size) -> SmallVector<AffineExpr> {
-    AffineExpr rank = place.floorDiv(size);
-    return {first + place % size, isLastLongest ? in.qTiles - 1 - rank : rank, in.i};
+  bool areAlike = (band.left < 0) == (band.right < 0);
+  // A bundle of items of many lengths begins with worker 0, so that long items meet short ones.
+  AffineExpr unit = areAlike ? in.i : bundle * perRound + place;
+  auto item = [&](AffineExpr first, AffineExpr place, AffineExpr heads,
+                  AffineExpr unit) -> SmallVector<AffineExpr> {
+    AffineExpr rank = place.floorDiv(heads);
+    return {first + place % heads, isLastLongest ? in.qTiles - 1 - rank : rank, unit};
   };
-  SmallVector<AffineExpr> last = item(first, place, left);
-  if ((band.left < 0) == (band.right < 0)) // all are about as long
-    return select(left - heads, item(first, place, heads), in.formula(last[0], last[1], last[2]));
-  SmallVector<AffineExpr> whole = item(getAffineConstantExpr(0, context), in.i, in.groups);
-  AffineExpr areShort = mostKvTilesOfBundles - in.kvTiles;
-  return select({left - heads, areShort}, item(first, place, heads),
-                select(areShort, last, in.formula(whole[0], whole[1], whole[2])));
+  AffineExpr zero = getAffineConstantExpr(0, context), isShort = perRound - in.qTiles;
+  SmallVector<AffineExpr> all = item(zero, in.i, in.groups, in.i);
+  return select(
+      {isShort, left - heads}, item(first, place, heads, unit),
+      select(isShort, item(first, place, left, unit), in.formula(all[0], all[1], all[2])));
 }
 
 static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
