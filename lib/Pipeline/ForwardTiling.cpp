@@ -81,8 +81,8 @@ static LogicalResult verifyChannels(AttentionFwdOp op, const TilingConstraints &
   return success();
 }
 
-/// Three warpgroups hide exponentials better than two, where registers hold their tiles; K and V are
-/// read less often, too. Blocks of a bitmap are rarely multiples of 192 rows.
+/// Three warpgroups hide exponentials better than two, where registers hold their tiles, and read K
+/// and V less often. Blocks of a bitmap are rarely multiples of 192 rows.
 static int64_t rowsOfQ(AttentionFwdOp op, int64_t columns) {
   constexpr int64_t mostColumnsOfThree = 64, rowsOfThree = 3 * FragmentAttr::rowsOfWarpgroup;
   if (columns <= mostColumnsOfThree && !op.getMask().getBlocks())
