@@ -65,6 +65,7 @@ CASES = {
         ),
         lambda text: text,
     ),
+    "forward": ("fwd-causal.mlir", "kind=longest-first workers=132", lambda text: text),
     "no-scale": (
         "bwd-causal.mlir",
         "kind=shift workers=4",
