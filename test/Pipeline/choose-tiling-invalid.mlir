@@ -57,7 +57,7 @@
   {"tiling": "#dash.tiling<tiles = <q = 64, kv = 128>, columns = 64, structure = alternating, splits = {o = 2 x 1}, hold = [], slots = {q = 1}>", "record": "x"}]}
 //--- input.mlir
 // Nothing to do is worth a word.
-// expected-warning @below {{no 'dash.attention_bwd' to choose a tiling for}}
+// expected-warning @below {{no 'dash.attention_bwd' or 'dash.attention_fwd' to choose a tiling for}}
 module {
 }
 
