@@ -171,9 +171,17 @@ def check_rows(head_dim: int, mask: str, repeats: int) -> dict[str, Any]:
     found["a head"] = are_equal(
         run(kernel, q[:, 2:3], k[:, 1:], v[:, 1:]), (o[:, 2:3], lse[:, 2:3])
     )
-    for options in ("q-tile=64", "workers=7", "structure=alternating", "kind=ascending"):
+    for options in (
+        "q-tile=64",
+        "workers=7",
+        "structure=alternating",
+        "kind=ascending",
+        "tickets=true",
+        "delays=true",
+    ):
         other = compiled(mask, head_dim, head_dim, options=options)
         found[options] = are_equal(run(other, q, k, v), (o, lse))
+    found["NaN in hidden keys"] = check_hidden(head_dim)
     noise, stream = torch.randn(4096, 4096, device="cuda"), torch.cuda.Stream()
     same = True
     for _ in range(repeats):
@@ -184,6 +192,16 @@ def check_rows(head_dim: int, mask: str, repeats: int) -> dict[str, Any]:
     other = compiled(mask, head_dim, head_dim, options="kv-tile=64")
     found["control: another kv tile differs"] = not are_equal(run(other, q, k, v), (o, lse))
     return found
+
+
+def check_hidden(head_dim: int) -> bool:
+    """NaN leaves no trace in keys that the mask hides, also within a tile that is walked, and in
+    values of tiles that are not."""
+    q, k, v = inputs(head_dim, head_dim, 500, 1000, 1, 4, 2, dtype=torch.bfloat16)
+    kernel = compiled("window = [100, 0]", head_dim, head_dim)
+    expected = run(kernel, q, k, v)
+    k[:, :, :400], v[:, :, :320] = float("nan"), float("nan")
+    return are_equal(run(kernel, q, k, v), expected)
 
 
 def torch_forward(backend: str, tensors: Tensors, is_causal: bool) -> Callable[[], Any]:
