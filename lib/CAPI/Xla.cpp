@@ -108,7 +108,7 @@ public:
                              toC(given.options)))
       return wrong;
     if (size_t found = dashProgramGetNumKernels(made->program); found != 1)
-      return refuse("program: expected one function with an attention backward, found " +
+      return refuse("program: expected one function with an attention, found " +
                     std::to_string(found));
     if (Outcome wrong = made->makeKernel({nullptr}, dashProgramGetManifest(made->program, 0),
                                          dashProgramGetOrder(made->program, 0), made->compiled))

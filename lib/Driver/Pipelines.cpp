@@ -109,5 +109,6 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
 void dash::registerDashPipelines() {
   PassPipelineRegistration<ToPtxOptions>(
-      "dash-to-ptx", "Compile attention backwards to PTX and manifests", buildToPtxPipeline);
+      "dash-to-ptx", "Compile attentions, backward and forward, to PTX and manifests",
+      buildToPtxPipeline);
 }

@@ -142,7 +142,8 @@ struct ConvertSinkState : KernelPattern<SinkStateOp> {
     Value at = b.offset(sinks, b.mul(b.toI64(word(b, adaptor.getHead())), 4));
     Value sink = b.load(b.getF32Type(), at, /*alignment=*/4);
     Value max = b.mul(sink, b.f32(llvm::numbers::log2ef));
-    Value sum = b.choose(b.equal(b.bitAnd(consumer->place.lane, 3), 0), b.f32(1), b.f32(0));
+    Value sum = b.choose(b.equal(b.bitAnd(consumer->place.lane, FragmentAttr::threadsOfRow - 1), 0),
+                         b.f32(1), b.f32(0));
     SmallVector<Value> maxima(rowsOfThread, max), sums(rowsOfThread, sum);
     rewriter.replaceOpWithMultiple(op, {ValueRange(maxima), ValueRange(sums)});
     return success();

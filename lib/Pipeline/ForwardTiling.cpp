@@ -53,10 +53,11 @@ int64_t ForwardTiling::countSharedBytes() const {
   auto tile = [](int64_t rows, int64_t columns) {
     return int64_t(llvm::alignTo(rows * columns * bytesOfHalf, tileAlignment));
   };
-  constexpr int64_t slotsOfWayOut = 2, columnsOfWayOut = 64;
+  // O leaves by panels.
+  constexpr int64_t mostColumnsOfPanel = SwizzledAttr::mostBytes / bytesOfHalf;
   return reservedBytes + slots.of(TilingChannel::Q) * tile(tiles.q, columns) +
          (slots.of(TilingChannel::K) + slots.of(TilingChannel::V)) * tile(tiles.kv, columns) +
-         slotsOfWayOut * tile(tiles.q, columnsOfWayOut);
+         slotsOfWayOut * tile(tiles.q, mostColumnsOfPanel);
 }
 
 static std::string findReason(const ForwardTiling &tiling, const TargetDescription &target) {

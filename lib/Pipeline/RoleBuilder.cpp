@@ -3,15 +3,13 @@
 
 #include "RoleBuilder.h"
 #include "dash/IR/SlotHeader.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace mlir::dash;
-
-/// The second slice of a result is written while the first is copied.
-static constexpr int64_t slotsOfWayOut = 2;
 
 namespace {
 

@@ -144,7 +144,11 @@ private:
     for (auto [op, role] : roles)
       if (role == Role::Compute || role == Role::Reduce)
         (role == Role::Compute ? computed : added).push_back(op);
-    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2 || items.ownsQ()) {
+    if (items.ownsQ() && choice != ConsumerChoice::Together)
+      return items.emitError()
+             << "a forward has one sum of outputs, and one role computes it: assign "
+                "roles with consumers=together";
+    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2) {
       addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
           .ops.insert_range(computed);
       return success();

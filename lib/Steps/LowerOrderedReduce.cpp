@@ -45,6 +45,12 @@ struct LowerOrderedReduce : public dash::impl::LowerOrderedReduceBase<LowerOrder
       if (role.isReducer())
         reducers.push_back(role);
     });
+    if (contributions && reducers.empty())
+      getOperation()->walk([&](WorkersOp workers) {
+        workers.emitError("has no role that adds sums of steps, so there are no contributions to "
+                          "keep: drop 'contributions'");
+        signalPassFailure();
+      });
     for (RoleOp role : reducers)
       if (failed(lower(role)))
         return signalPassFailure();

@@ -94,7 +94,7 @@ def mistakes_have_places() -> None:
         Kernel.compile(two)
     except CompileError as found:
         assert (
-            str(found) == "<program>: expected one function with an attention backward, found 2:"
+            str(found) == "<program>: expected one function with an attention, found 2:"
             " attention_bwd, second; compile_program gives all"
         ), found
     else:

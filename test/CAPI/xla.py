@@ -360,7 +360,7 @@ def errors() -> None:
             call(host, INSTANTIATE, certificate=f"sha256:{wrong}"),
         ),
         (
-            (INVALID, "program: expected one function with an attention backward, found 2"),
+            (INVALID, "program: expected one function with an attention, found 2"),
             call(
                 host,
                 INSTANTIATE,

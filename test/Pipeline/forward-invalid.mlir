@@ -6,6 +6,8 @@
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling | not dash-opt --dash-tile='q=64' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/ scale(%%scale)/ scale(%%minus)/; s/^  dash.attention_fwd/  %%minus = arith.constant -0.5 : f32\n&/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first' 2>&1 | FileCheck %s --check-prefix=SCALE
 // RUN: sed 's/memref<?x?/memref<1x?/; s/ scale(%%scale)/& sequences(<?>)/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first' 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: not dash-opt %dash_examples/fwd-causal.mlir --dash-to-ptx='kind=longest-first consumers=by-gradient' 2>&1 | FileCheck %s --check-prefix=CONSUMERS
+// RUN: not dash-opt %dash_examples/fwd-causal.mlir --dash-to-ptx='kind=longest-first contributions=true' 2>&1 | FileCheck %s --check-prefix=CONTRIBUTIONS
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile=split=dq --dash-apply-schedule='assume=true' --dash-verify-schedule | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=BACKWARD
 
 // What a forward's kernels do not cover is said at the op, with what to do.
@@ -18,3 +20,5 @@
 // SCALE: error: the scale must be an argument of the function, or a constant above 0, got -0.5
 // LIST: error: kernels of a forward cover batches of equal sequences, not 'sequences': run it on the CPU (--dash-lower-to-loops, dash-run)
 // BACKWARD: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
+// CONSUMERS: fwd-causal.mlir:[[#]]:3: error: a forward has one sum of outputs, and one role computes it: assign roles with consumers=together
+// CONTRIBUTIONS: fwd-causal.mlir:[[#]]:3: error: has no role that adds sums of steps, so there are no contributions to keep: drop 'contributions'

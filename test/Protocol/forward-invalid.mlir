@@ -7,4 +7,4 @@
 // The proof of the protocol knows the rows of what a forward's threads hold.
 // ROW: error: hands what is of sequence 0, head {{[0-9]+}}, tile {{[0-9]+}} to sequence 0, head {{[0-9]+}}, tile {{[0-9]+}}
 // TOLD: error: is told sequence 0, head 0, tile {{[0-9]+}}, and has rows of sequence 0, head 0, tile {{[0-9]+}}
-// KEPT: error:
+// KEPT: error: waits for slots of channel 'k' to be full 1 times more than it gives them on in one branch, and 0 times in the other

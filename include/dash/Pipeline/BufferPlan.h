@@ -24,6 +24,9 @@ constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
 constexpr int64_t tileAlignment = SwizzledAttr::rowsOfGroup * SwizzledAttr::mostBytes,
                   rowAlignment = 128;
 
+/// Slots of results on their way to memory: the second slice is written while the first is copied.
+constexpr int64_t slotsOfWayOut = 2;
+
 /// The most slots of a channel; more never fit.
 constexpr int64_t maxDepth = 8;
 

@@ -68,7 +68,7 @@ def compile_program(
     costs: str | Path = "",
     ptxas: str | Path = "",
 ) -> list[Compiled]:
-    """Compiles each function with an attention backward; the results are the files of `dash-opt
+    """Compiles each function with an attention; the results are the files of `dash-opt
     --dash-to-ptx=OPTIONS`.
 
     source: MLIR text or bytecode. options: those of --dash-to-ptx, such as "kind=symmetric-shift

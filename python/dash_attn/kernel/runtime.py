@@ -129,7 +129,7 @@ class Kernel:
         compiled = compile_program(source, options, name=name, **files)
         if len(compiled) != 1:
             raise CompileError(
-                f"{name}: expected one function with an attention backward, found {len(compiled)}: "
+                f"{name}: expected one function with an attention, found {len(compiled)}: "
                 f"{', '.join(one.name for one in compiled)}; compile_program gives all"
             )
         return cls(
