@@ -1,6 +1,9 @@
-/* Compiles a program to PTX through libdash:  cc compile.c -ldash && ./a.out bwd-causal.mlir kind=shift [DIR]
+/* Compiles a program to PTX through libdash:
  *
- * With DIR, writes NAME.ptx, NAME.json and, where the order is a table, NAME.order of each kernel there: launch.c launches them.
+ *   cc compile.c -ldash && ./a.out bwd-causal.mlir kind=shift [DIR]
+ *
+ * With DIR, writes NAME.ptx, NAME.json and, where the order is a table, NAME.order of each kernel
+ * there: launch.c launches them.
  */
 #include "dash-c/Compile.h"
 #include <stdio.h>
@@ -8,7 +11,8 @@
 
 static void print(const DashDiagnostic *diagnostic, void *userData) {
   (void)userData;
-  fprintf(stderr, "%s:%u:%u: %s\n", diagnostic->file.data, diagnostic->line, diagnostic->column, diagnostic->message.data);
+  fprintf(stderr, "%s:%u:%u: %s\n", diagnostic->file.data, diagnostic->line, diagnostic->column,
+          diagnostic->message.data);
 }
 
 /* Returns whether DIR/NAME.ENDING could not be written. */
@@ -26,11 +30,15 @@ static int writeFile(const char *folder, const char *name, const char *ending, D
 int main(int argc, char **argv) {
   static char text[1 << 16];
   if (argc < 3 || argc > 4) {
-    fprintf(stderr, "usage: %s PROGRAM.mlir OPTIONS [DIR], such as: %s bwd-causal.mlir kind=symmetric-shift .\n", argv[0], argv[0]);
+    fprintf(stderr,
+            "usage: %s PROGRAM.mlir OPTIONS [DIR], such as: %s bwd-causal.mlir "
+            "kind=symmetric-shift .\n",
+            argv[0], argv[0]);
     return 2;
   }
   if (dashGetApiVersion() != DASH_API_VERSION) {
-    fprintf(stderr, "expected a libdash of API version %d, found %u\n", DASH_API_VERSION, dashGetApiVersion());
+    fprintf(stderr, "expected a libdash of API version %d, found %u\n", DASH_API_VERSION,
+            dashGetApiVersion());
     return 2;
   }
   FILE *file = fopen(argv[1], "rb");
@@ -52,7 +60,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < dashProgramGetNumKernels(program); ++i) {
     const char *kernel = dashProgramGetName(program, i).data;
     DashStringRef order = dashProgramGetOrder(program, i);
-    printf("%s: PTX, a manifest and %s\n", kernel, order.length ? "an order buffer" : "an entry that makes the order");
+    printf("%s: PTX, a manifest and %s\n", kernel,
+           order.length ? "an order buffer" : "an entry that makes the order");
     if (argc == 4) {
       failed |= writeFile(argv[3], kernel, ".ptx", dashProgramGetPtx(program, i));
       failed |= writeFile(argv[3], kernel, ".json", dashProgramGetManifest(program, i));

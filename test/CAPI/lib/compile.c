@@ -1,8 +1,8 @@
 /* Compiles a program through the C API, in C: what Compile.h promises, and what it refuses.
  *
- *   capi-compile FILE OPTIONS ptx|manifest|order|name    writes that part of the first kernel
- *   capi-compile FILE OPTIONS threads                     compiles in four threads at once, and compares
- *   capi-compile FILE OPTIONS misuse                      calls with NULL and the like
+ *   capi-compile FILE OPTIONS ptx|manifest|order|name  writes that part of the first kernel
+ *   capi-compile FILE OPTIONS threads                  compiles in four threads, and compares
+ *   capi-compile FILE OPTIONS misuse                   calls with NULL and the like
  */
 #include "dash-c/Compile.h"
 #include "files.h"
@@ -46,7 +46,9 @@ static int compareThreads(void) {
   return good != numThreads;
 }
 
-static void say(const char *what, DashStatus status) { printf("%s: %s\n", what, dashGetStatusName(status)); }
+static void say(const char *what, DashStatus status) {
+  printf("%s: %s\n", what, dashGetStatusName(status));
+}
 
 static int misuse(void) {
   int count = 0;
@@ -54,22 +56,33 @@ static int misuse(void) {
   DashStringRef bad = {NULL, 3};
   say("no place", dashCompile(source, ref("here"), options, print, &count, NULL));
   say("no source", dashCompile(bad, ref("here"), options, print, &count, &untouched));
-  say("no such option", dashCompile(source, ref("here"), ref("knd=shift"), print, &count, &untouched));
-  say("no such word", dashCompile(source, ref("here"), ref("kind=shift level=always"), print, &count, &untouched));
-  say("no number", dashCompile(source, ref("here"), ref("kind=shift workers=many"), print, &count, &untouched));
+  say("no such option",
+      dashCompile(source, ref("here"), ref("knd=shift"), print, &count, &untouched));
+  say("no such word",
+      dashCompile(source, ref("here"), ref("kind=shift level=always"), print, &count, &untouched));
+  say("no number",
+      dashCompile(source, ref("here"), ref("kind=shift workers=many"), print, &count, &untouched));
   say("output", dashCompile(source, ref("here"), ref("output=x"), print, &count, &untouched));
-  say("a file of costs", dashCompile(source, ref("here"), ref("costs=/etc/passwd"), print, &count, &untouched));
-  say("an order", dashCompile(source, ref("here"), ref("kind=file path=/etc/passwd"), print, &count, &untouched));
-  say("an assembler", dashCompile(source, ref("here"), ref("kind=shift ptxas=/bin/true"), print, &count, &untouched));
+  say("a file of costs",
+      dashCompile(source, ref("here"), ref("costs=/etc/passwd"), print, &count, &untouched));
+  say("an order", dashCompile(source, ref("here"), ref("kind=file path=/etc/passwd"), print, &count,
+                              &untouched));
+  say("an assembler", dashCompile(source, ref("here"), ref("kind=shift ptxas=/bin/true"), print,
+                                  &count, &untouched));
   DashCompileFiles files = {{"", 0}, {"", 0}, bad};
-  say("no assembler", dashCompileWithFiles(source, ref("here"), options, &files, print, &count, &untouched));
+  say("no assembler",
+      dashCompileWithFiles(source, ref("here"), options, &files, print, &count, &untouched));
   files = (DashCompileFiles){{"", 0}, ref("/nowhere.json"), {"", 0}};
-  say("no costs", dashCompileWithFiles(source, ref("here"), options, &files, print, &count, &untouched));
-  say("twice", dashCompileWithFiles(source, ref("here"), ref("ptxas=auto"), &files, print, &count, &untouched));
-  say("no program", dashCompile(ref("module {}"), ref("empty"), options, print, &count, &untouched));
+  say("no costs",
+      dashCompileWithFiles(source, ref("here"), options, &files, print, &count, &untouched));
+  say("twice", dashCompileWithFiles(source, ref("here"), ref("ptxas=auto"), &files, print, &count,
+                                    &untouched));
+  say("no program",
+      dashCompile(ref("module {}"), ref("empty"), options, print, &count, &untouched));
   say("no syntax", dashCompile(ref("\n  moule"), ref("here"), options, print, &count, &untouched));
   say("no handler", dashCompile(ref("moule"), ref("here"), options, NULL, NULL, &untouched));
-  printf("untouched: %d, diagnostics: %s\n", untouched.ptr == (void *)&count, count >= 12 ? "all" : "missing");
+  printf("untouched: %d, diagnostics: %s\n", untouched.ptr == (void *)&count,
+         count >= 12 ? "all" : "missing");
   printf("empty: %zu %zu\n", dashProgramGetNumKernels(none), dashProgramGetPtx(none, 7).length);
   dashProgramDestroy(none);
   return 0;

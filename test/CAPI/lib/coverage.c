@@ -1,7 +1,9 @@
 /* Asks through the C API, in C, what kernels cover.
  *
- *   capi-coverage NAME=VALUE...   names are those of DashProblem; what is not given is unknown. Prints the coverage, or why there is none
+ *   capi-coverage NAME=VALUE...   prints the coverage, or why there is none
  *   capi-coverage misuse          calls with NULL and the like
+ *
+ * Names are those of DashProblem. What is not given is unknown.
  */
 #include "dash-c/Coverage.h"
 #include "files.h"
@@ -12,9 +14,21 @@ static void print(const DashDiagnostic *diagnostic, void *userData) {
   printf("%.*s\n", (int)diagnostic->message.length, diagnostic->message.data);
 }
 
-static const DashProblem unknown = {{"", 0},      {"", 0},      {"", 0},      DASH_UNKNOWN, DASH_UNKNOWN,
-                                    DASH_UNKNOWN, -1,           -1,           DASH_UNKNOWN, DASH_UNKNOWN,
-                                    DASH_UNKNOWN, DASH_UNKNOWN, DASH_UNKNOWN, 0,            0,
+static const DashProblem unknown = {{"", 0},
+                                    {"", 0},
+                                    {"", 0},
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    -1,
+                                    -1,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    0,
+                                    0,
                                     0};
 
 static int set(DashProblem *problem, const char *argument) {
@@ -26,10 +40,12 @@ static int set(DashProblem *problem, const char *argument) {
   struct {
     const char *name;
     int64_t *number;
-  } numbers[] = {{"capability", &problem->capability}, {"headDim", &problem->headDim}, {"headDimV", &problem->headDimV},
-                 {"left", &problem->left},             {"right", &problem->right},     {"batch", &problem->batch},
-                 {"heads", &problem->heads},           {"kvHeads", &problem->kvHeads}, {"qRows", &problem->qRows},
-                 {"kvRows", &problem->kvRows},         {"sequences", &problem->sequences}};
+  } numbers[] = {{"capability", &problem->capability}, {"headDim", &problem->headDim},
+                 {"headDimV", &problem->headDimV},     {"left", &problem->left},
+                 {"right", &problem->right},           {"batch", &problem->batch},
+                 {"heads", &problem->heads},           {"kvHeads", &problem->kvHeads},
+                 {"qRows", &problem->qRows},           {"kvRows", &problem->kvRows},
+                 {"sequences", &problem->sequences}};
   for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
     if (IS(numbers[i].name)) {
       *numbers[i].number = strtoll(value, NULL, 10);
@@ -81,10 +97,10 @@ int main(int argc, char **argv) {
   DashCoverage coverage;
   if (dashCompilerCovers(&problem, print, NULL, &coverage) != DASH_SUCCESS)
     return 1;
-  printf("batch %" PRId64 ", kv heads %" PRId64 ", rows %" PRId64 ", sequences %" PRId64 ", capability %" PRId64
-         ", alignment %" PRId64 ", strides %" PRId64 ", head dims %" PRId64
+  printf("batch %" PRId64 ", kv heads %" PRId64 ", rows %" PRId64 ", sequences %" PRId64
+         ", capability %" PRId64 ", alignment %" PRId64 ", strides %" PRId64 ", head dims %" PRId64
          " to %" PRId64 "\n",
-         coverage.batch, coverage.kvHeads, coverage.rows, coverage.sequences, coverage.capability, coverage.alignment,
-         coverage.strideMultiple, coverage.headDimMultiple, coverage.headDim);
+         coverage.batch, coverage.kvHeads, coverage.rows, coverage.sequences, coverage.capability,
+         coverage.alignment, coverage.strideMultiple, coverage.headDimMultiple, coverage.headDim);
   return 0;
 }

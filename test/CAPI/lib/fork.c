@@ -1,4 +1,5 @@
-/* Forks while other threads are in the library, and while none is: the child works, or is told that it cannot.
+/* Forks while other threads are in the library, and while none is: the child works, or is told
+ * that it cannot.
  *
  *   capi-fork PROGRAM MANIFEST
  */
@@ -15,7 +16,11 @@ static DashStringRef program, manifest;
 static DashPlanner planner;
 static atomic_int isInside, isDone;
 
-static DashSize sizes[] = {{{"batch", 5}, 1}, {{"heads", 5}, 4}, {{"kv_heads", 8}, 2}, {{"q_rows", 6}, 1100}, {{"kv_rows", 7}, 1100}};
+static DashSize sizes[] = {{{"batch", 5}, 1},
+                           {{"heads", 5}, 4},
+                           {{"kv_heads", 8}, 2},
+                           {{"q_rows", 6}, 1100},
+                           {{"kv_rows", 7}, 1100}};
 
 static void print(const DashDiagnostic *diagnostic, void *userData) {
   (void)userData;
@@ -54,17 +59,22 @@ static DashStatus useAll(DashDiagnosticHandler handler) {
   DashChoice choice;
   DashKernel kernel = {NULL}, none = {NULL};
   DashPlan plan = {NULL};
-  DashSize ours[] = {{{"batch", 5}, 1}, {{"heads", 5}, 2}, {{"kv_heads", 8}, 2}, {{"q_rows", 6}, 512}, {{"kv_rows", 7}, 512}};
+  DashSize ours[] = {{{"batch", 5}, 1},
+                     {{"heads", 5}, 2},
+                     {{"kv_heads", 8}, 2},
+                     {{"q_rows", 6}, 512},
+                     {{"kv_rows", 7}, 512}};
   DashStatus statuses[] = {
       dashCompile(program, ref("here"), ref("kind=shift workers=4"), handler, NULL, &compiled),
       dashPlannerPlan(planner, manifest, ours, 5, handler, NULL, &order),
       dashPlannerChoose(planner, manifest, ours, 5, 0, handler, NULL, &choice),
-      dashKernelCreate((DashDriver){NULL}, dashProgramGetManifest(compiled, 0), dashProgramGetPtx(compiled, 0), ref(""), handler, NULL,
-                       &kernel),
+      dashKernelCreate((DashDriver){NULL}, dashProgramGetManifest(compiled, 0),
+                       dashProgramGetPtx(compiled, 0), ref(""), handler, NULL, &kernel),
       dashPlanCreate(kernel.ptr ? kernel : (DashKernel){&none}, 0, ours, 5, handler, NULL, &plan)};
   for (size_t i = 1; i < sizeof(statuses) / sizeof(*statuses); ++i)
     if (statuses[i] != statuses[0]) {
-      printf("call %zu: %s after %s\n", i, dashGetStatusName(statuses[i]), dashGetStatusName(statuses[0]));
+      printf("call %zu: %s after %s\n", i, dashGetStatusName(statuses[i]),
+             dashGetStatusName(statuses[0]));
       return DASH_DRIVER_ERROR;
     }
   return statuses[0];

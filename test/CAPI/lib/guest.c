@@ -1,6 +1,7 @@
-/* Has of a process all that is one's own, and asks the library for everything: compiles, chooses, plans, assembles, launches.
+/* Has of a process all that is one's own, and asks the library for everything: compiles, chooses,
+ * plans, assembles, launches.
  *
- *   capi-guest PROGRAM DRIVER PTXAS   says what changed, call by call; "as it was" where nothing did
+ *   capi-guest PROGRAM DRIVER PTXAS  says what changed, call by call; "as it was" where nothing did
  */
 #define _GNU_SOURCE
 #include "dash-c/Planner.h"
@@ -27,7 +28,8 @@ typedef struct State {
 } State;
 
 #define WRITE(state, ...)                                                                          \
-  ((state)->length += snprintf((state)->text + (state)->length, capacity - (state)->length, __VA_ARGS__))
+  ((state)->length +=                                                                              \
+   snprintf((state)->text + (state)->length, capacity - (state)->length, __VA_ARGS__))
 
 static void ours(int signal) { (void)signal; }
 
@@ -48,8 +50,8 @@ static void look(State *state) {
   for (int which = ITIMER_REAL; which <= ITIMER_PROF; ++which) {
     struct itimerval timer;
     getitimer(which, &timer);
-    WRITE(state, "timer %d: %s, again %ld\n", which, timer.it_value.tv_sec > farAway / 2 ? "there" : "gone",
-          (long)timer.it_interval.tv_sec);
+    WRITE(state, "timer %d: %s, again %ld\n", which,
+          timer.it_value.tv_sec > farAway / 2 ? "there" : "gone", (long)timer.it_interval.tv_sec);
   }
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action;
@@ -82,7 +84,8 @@ static void look(State *state) {
   for (int which = 0; which < RLIM_NLIMITS; ++which) {
     struct rlimit limit;
     getrlimit(which, &limit);
-    WRITE(state, "limit %d: %lu %lu\n", which, (unsigned long)limit.rlim_cur, (unsigned long)limit.rlim_max);
+    WRITE(state, "limit %d: %lu %lu\n", which, (unsigned long)limit.rlim_cur,
+          (unsigned long)limit.rlim_max);
   }
   WRITE(state, "priority: %d\n", getpriority(PRIO_PROCESS, 0));
   char name[16];
@@ -90,7 +93,8 @@ static void look(State *state) {
   WRITE(state, "name: %s\n", name);
   list(state, "threads", "/proc/self/task");
   list(state, "open files", "/proc/self/fd");
-  WRITE(state, "children: %s\n", waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD ? "none" : "some");
+  WRITE(state, "children: %s\n",
+        waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD ? "none" : "some");
 }
 
 static State before, after;
@@ -152,13 +156,21 @@ int main(int argc, char **argv) {
   compare("nothing", DASH_SUCCESS);
 
   DashProgram compiled = {NULL}, refused = {NULL};
-  compare("compile", dashCompile(program, ref("here"), ref("kind=synthesized workers=4 parts=1 sizes=q:256,kv:256,batch:1,heads:2,kv-heads:2"),
-                                 print, NULL, &compiled));
+  compare(
+      "compile",
+      dashCompile(
+          program, ref("here"),
+          ref("kind=synthesized workers=4 parts=1 sizes=q:256,kv:256,batch:1,heads:2,kv-heads:2"),
+          print, NULL, &compiled));
   dashCompile(ref("no program"), ref("here"), ref(""), NULL, NULL, &refused);
   compare("compile what is refused", DASH_SUCCESS);
   DashPlanner planner = {NULL};
   compare("make a planner", dashPlannerCreate(print, NULL, &planner));
-  DashSize sizes[] = {{ref("batch"), 1}, {ref("heads"), 2}, {ref("kv_heads"), 2}, {ref("q_rows"), 1024}, {ref("kv_rows"), 1024}};
+  DashSize sizes[] = {{ref("batch"), 1},
+                      {ref("heads"), 2},
+                      {ref("kv_heads"), 2},
+                      {ref("q_rows"), 1024},
+                      {ref("kv_rows"), 1024}};
   DashStringRef manifest = dashProgramGetManifest(compiled, 0);
   DashChoice choice;
   compare("choose", dashPlannerChoose(planner, manifest, sizes, 5, 0, print, NULL, &choice));
@@ -167,8 +179,9 @@ int main(int argc, char **argv) {
   DashDriver driver = {NULL};
   compare("open a driver", dashDriverOpen(ref(argv[2]), print, NULL, &driver));
   DashKernel kernel = {NULL};
-  compare("make a kernel", dashKernelCreate(driver, dashOrderGetManifest(order), dashProgramGetPtx(compiled, 0),
-                                            dashOrderGetBytes(order), print, NULL, &kernel));
+  compare("make a kernel",
+          dashKernelCreate(driver, dashOrderGetManifest(order), dashProgramGetPtx(compiled, 0),
+                           dashOrderGetBytes(order), print, NULL, &kernel));
   DashPlan plan = {NULL};
   compare("assemble and load", dashPlanCreate(kernel, 0, sizes, 5, print, NULL, &plan));
   dashPlanDestroy(plan);

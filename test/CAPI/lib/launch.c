@@ -1,13 +1,14 @@
 /* Launches a kernel through the C API, in C, with the driver that it is told:
  *
- *   capi-launch DRIVER BASE run        clears, makes the order and runs, once for each problem on standard input
- *   capi-launch DRIVER BASE threads    runs two plans in four threads at once
- *   capi-launch DRIVER BASE kernels    makes, plans, runs and gives back kernels in four threads at once
- *   capi-launch DRIVER BASE misuse     calls with NULL and the like
- *   capi-launch DRIVER BASE damage     makes kernels of damaged strings: none may crash
- *   capi-launch DRIVER BASE bench      says how long a run takes on the host, with new addresses each time
+ *   capi-launch DRIVER BASE run      runs each problem that it reads, with its order
+ *   capi-launch DRIVER BASE threads  runs two plans in four threads at once
+ *   capi-launch DRIVER BASE kernels  makes, plans, runs and gives back kernels in four threads
+ *   capi-launch DRIVER BASE misuse   calls with NULL and the like
+ *   capi-launch DRIVER BASE damage   makes kernels of damaged strings: none may crash
+ *   capi-launch DRIVER BASE bench    says how long a run with new addresses takes on the host
  *
- * BASE.json, BASE.ptx and, if there is one, BASE.order are the kernel. A problem is lines up to one that says "go":
+ * BASE.json, BASE.ptx and, if there is one, BASE.order are the kernel. A problem is lines up to
+ * one that says "go":
  *
  *   size NAME VALUE
  *   tensor ADDRESS ELEMENT RANK SHAPE... STRIDES...
@@ -71,14 +72,17 @@ static int readProblem(Problem *problem) {
     } else if (!strcmp(word, "tensor")) {
       DashTensor *tensor = &problem->tensors[problem->arguments.numTensors++];
       int element, moved;
-      sscanf(line + at, "%" SCNu64 " %d %" SCNu32 "%n", &tensor->address, &element, &tensor->rank, &moved);
+      sscanf(line + at, "%" SCNu64 " %d %" SCNu32 "%n", &tensor->address, &element, &tensor->rank,
+             &moved);
       tensor->element = (DashElement)element;
       for (uint32_t i = 0; i < 2 * tensor->rank && i < 2 * DASH_MAX_RANK; ++i) {
         at += moved;
-        sscanf(line + at, "%" SCNd64 "%n", i < tensor->rank ? &tensor->shape[i] : &tensor->strides[i - tensor->rank], &moved);
+        sscanf(line + at, "%" SCNd64 "%n",
+               i < tensor->rank ? &tensor->shape[i] : &tensor->strides[i - tensor->rank], &moved);
       }
     } else if (!strcmp(word, "workspace") || !strcmp(word, "order")) {
-      DashMemory *memory = word[0] == 'w' ? &problem->arguments.workspace : &problem->arguments.order;
+      DashMemory *memory =
+          word[0] == 'w' ? &problem->arguments.workspace : &problem->arguments.order;
       sscanf(line + at, "%" SCNu64 " %zu", &memory->address, &memory->bytes);
     } else if (!strcmp(word, "scale")) {
       sscanf(line + at, "%f", &problem->arguments.scale);
@@ -95,7 +99,8 @@ static int readProblem(Problem *problem) {
 
 static void runProblem(Problem *problem) {
   DashPlan plan;
-  if (say("plan", dashPlanCreate(kernel, problem->device, problem->sizes, problem->numSizes, print, NULL, &plan)))
+  if (say("plan", dashPlanCreate(kernel, problem->device, problem->sizes, problem->numSizes, print,
+                                 NULL, &plan)))
     return;
   DashArguments *arguments = &problem->arguments;
   printf("workspace %zu order %zu\n", dashPlanGetWorkspaceBytes(plan), dashPlanGetOrderBytes(plan));
@@ -109,9 +114,10 @@ static void runProblem(Problem *problem) {
   dashPlanDestroy(plan);
 }
 
-/*===- Problems of our own --------------------------------------------------------------------------===*/
+/*===- Problems of our own --------------------------------------------------------------------===*/
 
-/* A plan of a problem with so many rows, and contiguous tensors that begin at `address`, a terabyte apart. */
+/* A plan of a problem with so many rows, and contiguous tensors that begin at `address`, a terabyte
+ * apart. */
 static DashPlan planRows(DashKernel kernel, int64_t rows, uint64_t address, Problem *problem) {
   static const int64_t values[] = {2, 4, 4};
   DashPlan plan = {NULL};
@@ -121,7 +127,8 @@ static DashPlan planRows(DashKernel kernel, int64_t rows, uint64_t address, Prob
     int64_t value = strstr(name.data, "rows") ? rows : values[!strcmp(name.data, "batch") ? 0 : 1];
     problem->sizes[problem->numSizes++] = (DashSize){name, value};
   }
-  if (dashPlanCreate(kernel, 0, problem->sizes, problem->numSizes, print, NULL, &plan) != DASH_SUCCESS)
+  if (dashPlanCreate(kernel, 0, problem->sizes, problem->numSizes, print, NULL, &plan) !=
+      DASH_SUCCESS)
     return plan;
   DashArguments *arguments = &problem->arguments;
   arguments->tensors = problem->tensors;
@@ -162,7 +169,8 @@ static void *runKernels(void *argument) {
     failed += dashKernelCreate(driver, manifest, ptx, order, print, NULL, &own) != DASH_SUCCESS;
     DashPlan plan = planRows(own, 256, (number + 1) << 20, &problem);
     dashKernelDestroy(own); /* its plan keeps it */
-    failed += dashPlanRun(plan, (void *)(uintptr_t)(number + 16), &problem.arguments, print, NULL) != DASH_SUCCESS;
+    failed += dashPlanRun(plan, (void *)(uintptr_t)(number + 16), &problem.arguments, print,
+                          NULL) != DASH_SUCCESS;
     dashPlanDestroy(plan);
   }
   return (void *)(uintptr_t)failed;
@@ -182,7 +190,7 @@ static int runThreads(void *(*runThread)(void *)) {
   return failed != 0;
 }
 
-/*===- Mistakes -------------------------------------------------------------------------------------===*/
+/*===- Mistakes -------------------------------------------------------------------------------===*/
 
 static int misuse(const char *library) {
   DashStringRef bad = {NULL, 3}, none = {NULL, 0};
@@ -204,20 +212,24 @@ static int misuse(const char *library) {
   say("no sizes", dashPlanCreate(kernel, 0, NULL, 3, print, NULL, &plan));
   say("too few sizes", dashPlanCreate(kernel, 0, NULL, 0, print, NULL, &plan));
   say("no name", dashPlanCreate(kernel, 0, &(DashSize){bad, 1}, 1, print, NULL, &plan));
-  say("a strange size", dashPlanCreate(kernel, 0, &(DashSize){ref("pages"), 1}, 1, print, NULL, &plan));
+  say("a strange size",
+      dashPlanCreate(kernel, 0, &(DashSize){ref("pages"), 1}, 1, print, NULL, &plan));
   say("no handler", dashPlanCreate(kernel, 0, NULL, 0, NULL, NULL, &plan));
-  printf("untouched: %d %d %d\n", untouched.ptr == (void *)&bad, plan.ptr == (void *)&bad, noDriver.ptr == NULL);
+  printf("untouched: %d %d %d\n", untouched.ptr == (void *)&bad, plan.ptr == (void *)&bad,
+         noDriver.ptr == NULL);
   say("no plan to run", dashPlanRun(noPlan, NULL, &nothing, print, NULL));
   say("no plan to clear", dashPlanClear(noPlan, NULL, nothing.workspace, print, NULL));
   say("no plan to order", dashPlanMakeOrder(noPlan, NULL, nothing.order, print, NULL));
-  printf("of nothing: %zu %zu %zu %zu %zu %u %g\n", dashKernelGetName(noKernel).length, dashKernelGetCertificate(noKernel).length,
-         dashKernelGetNumTensors(noKernel), dashKernelGetSizeName(kernel, 99).length, dashPlanGetWorkspaceBytes(noPlan),
+  printf("of nothing: %zu %zu %zu %zu %zu %u %g\n", dashKernelGetName(noKernel).length,
+         dashKernelGetCertificate(noKernel).length, dashKernelGetNumTensors(noKernel),
+         dashKernelGetSizeName(kernel, 99).length, dashPlanGetWorkspaceBytes(noPlan),
          dashPlanGetTensor(noPlan, 0).rank, dashKernelGetDefaultScale(noKernel));
 
   plan = planRows(kernel, 256, (uint64_t)1 << 40, &problem);
   say("no arguments", dashPlanRun(plan, NULL, NULL, print, NULL));
   say("no tensors", dashPlanRun(plan, NULL, &nothing, print, NULL));
-  say("a device that is not there", dashPlanCreate(kernel, 7, problem.sizes, problem.numSizes, print, NULL, &noPlan));
+  say("a device that is not there",
+      dashPlanCreate(kernel, 7, problem.sizes, problem.numSizes, print, NULL, &noPlan));
   dashPlanDestroy(plan);
 
   say("without a driver", dashKernelCreate(noDriver, manifest, ptx, order, print, NULL, &planned));
@@ -255,8 +267,9 @@ static int misuse(const char *library) {
   say("ask", dashPlanIsCapturing(plan, (void *)0xca, print, NULL, &isCapturing));
   printf("captured: %d\n", isCapturing);
   say("a step that is none", dashPlanRunStep(plan, 9, NULL, &problem.arguments, print, NULL));
-  printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan), dashPlanGetStepRole(plan, 9).length,
-         dashPlanGetNumRegions(noPlan), dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,
+  printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan),
+         dashPlanGetStepRole(plan, 9).length, dashPlanGetNumRegions(noPlan),
+         dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,
          dashKernelGetManifest(noKernel).length);
   DashTurns noTurns = {NULL}, look = {(void *)&bad};
   DashMemory workspace = problem.arguments.workspace, made = problem.arguments.order;
@@ -264,22 +277,26 @@ static int misuse(const char *library) {
   say("turns of no plan", dashPlanReadTurns(noPlan, workspace, made, print, NULL, &look));
   say("turns of no memory", dashPlanReadTurns(plan, nothing.workspace, made, print, NULL, &look));
   say("turns of no regions", dashPlanExplainTurns(plan, NULL, 3, print, NULL, &look));
-  say("turns of a region that is not there", dashPlanExplainTurns(plan, &bad, 1, print, NULL, &look));
+  say("turns of a region that is not there",
+      dashPlanExplainTurns(plan, &bad, 1, print, NULL, &look));
   say("turns of too few regions", dashPlanExplainTurns(plan, &none, 1, print, NULL, &look));
   printf("untouched: %d\n", look.ptr == (void *)&bad);
-  printf("of nothing: %d %d %d %d %zu %zu %zu\n", (int)dashTurnsGetNumGiven(noTurns), (int)dashTurnsGetNumTurns(noTurns),
-         (int)dashPlanReadsRegion(plan, 99), (int)dashPlanReadsRegion(noPlan, 0), dashTurnsDescribe(noTurns, noTurns).length,
+  printf("of nothing: %d %d %d %d %zu %zu %zu\n", (int)dashTurnsGetNumGiven(noTurns),
+         (int)dashTurnsGetNumTurns(noTurns), (int)dashPlanReadsRegion(plan, 99),
+         (int)dashPlanReadsRegion(noPlan, 0), dashTurnsDescribe(noTurns, noTurns).length,
          dashTurnsGetJson(noTurns).length, dashTurnsGetRegion(noTurns, 0).length);
   dashTurnsDestroy(noTurns);
   dashPlanDestroy(plan);
-  say("no such order", dashKernelCreate(driver, manifest, ptx, ref("1234"), print, NULL, &untouched));
+  say("no such order",
+      dashKernelCreate(driver, manifest, ptx, ref("1234"), print, NULL, &untouched));
   dashKernelDestroy(noKernel);
   dashPlanDestroy((DashPlan){NULL});
   dashDriverDestroy(noDriver);
   return 0;
 }
 
-/* Each byte of the manifest becomes another, or is the last one: a kernel or an error, and plans of what is a kernel. */
+/* Each byte of the manifest becomes another, or is the last one: a kernel or an error, and plans of
+ * what is a kernel. */
 static int damage(void) {
   static const char others[] = "9{[\"\\,-\x80";
   size_t refused = 0, made = 0;
@@ -309,7 +326,8 @@ static int damage(void) {
     }
   }
   free(text);
-  printf("damaged: %s refused, %s made\n", refused > manifest.length ? "most" : "few", made ? "some" : "none");
+  printf("damaged: %s refused, %s made\n", refused > manifest.length ? "most" : "few",
+         made ? "some" : "none");
   return 0;
 }
 
@@ -329,7 +347,8 @@ static int bench(void) {
         return 1;
     }
     timespec_get(&end, TIME_UTC);
-    double ns = ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / runs;
+    double ns =
+        ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / runs;
     least = ns < least ? ns : least;
   }
   printf("%.2f us a run on the host, without the driver's own\n", least / 1000);

@@ -1,8 +1,8 @@
 /* Plans a kernel's order for other sizes through the C API, in C:
  *
- *   capi-planner MANIFEST plan NAME=VALUE...     writes the manifest's line to standard output, and the table to the file `order`
- *   capi-planner MANIFEST threads NAME=VALUE...  plans in four threads with one planner, and compares
- *   capi-planner MANIFEST choose NAME=VALUE...   what kind=auto takes; of as many parts as PARTS in the environment says
+ *   capi-planner MANIFEST plan NAME=VALUE...     prints the manifest's line; `order` is the table
+ *   capi-planner MANIFEST threads NAME=VALUE...  plans in four threads with one planner
+ *   capi-planner MANIFEST choose NAME=VALUE...   what kind=auto takes, of as many parts as $PARTS
  *   capi-planner MANIFEST misuse                 calls with NULL and the like
  */
 #include "dash-c/Planner.h"
@@ -52,11 +52,12 @@ static int planOnce(void) {
 static int choose(void) {
   const char *parts = getenv("PARTS");
   DashChoice choice = {{"untouched", 9}, -1, {"untouched", 9}, -1, -1, -1, 0, 0};
-  printf("%s\n", dashGetStatusName(dashPlannerChoose(planner, manifest, sizes, numSizes,
-                                                     parts ? atoll(parts) : 0, print, NULL, &choice)));
-  printf("%s parts=%lld apart=%s table=%d rows=%lldx%lld %.6f\n", choice.kind.data, (long long)choice.parts,
-         choice.apart.data, choice.isTable, (long long)choice.qRows, (long long)choice.kvRows,
-         choice.bound > 0 ? choice.makespan / choice.bound : 0.0);
+  printf("%s\n",
+         dashGetStatusName(dashPlannerChoose(planner, manifest, sizes, numSizes,
+                                             parts ? atoll(parts) : 0, print, NULL, &choice)));
+  printf("%s parts=%lld apart=%s table=%d rows=%lldx%lld %.6f\n", choice.kind.data,
+         (long long)choice.parts, choice.apart.data, choice.isTable, (long long)choice.qRows,
+         (long long)choice.kvRows, choice.bound > 0 ? choice.makespan / choice.bound : 0.0);
   return 0;
 }
 
@@ -94,12 +95,16 @@ static int misuse(void) {
   printf("%s\n", dashGetStatusName(dashPlannerCreate(print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 0, print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(none, manifest, NULL, 0, print, NULL, &order)));
-  printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 1, print, NULL, &order)));
-  printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, nothing, NULL, 0, print, NULL, &order)));
+  printf("%s\n",
+         dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 1, print, NULL, &order)));
+  printf("%s\n",
+         dashGetStatusName(dashPlannerPlan(planner, nothing, NULL, 0, print, NULL, &order)));
   printf("%s\n",
          dashGetStatusName(dashPlannerPlan(planner, manifest, &nameless, 1, print, NULL, &order)));
-  printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 0, NULL, NULL, &order)));
-  printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, ref("{}"), NULL, 0, NULL, NULL, &order)));
+  printf("%s\n",
+         dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 0, NULL, NULL, &order)));
+  printf("%s\n",
+         dashGetStatusName(dashPlannerPlan(planner, ref("{}"), NULL, 0, NULL, NULL, &order)));
   dashOrderDestroy(order);
   dashPlannerDestroy(none);
   printf("nothing: '%s' '%s' '%s'\n", dashOrderGetManifest(order).data,

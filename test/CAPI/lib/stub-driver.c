@@ -1,16 +1,21 @@
-/* A CUDA driver without a GPU: it writes each call that a launch makes to the file DASH_STUB_LOG, and knows how many parameters of
- * how many bytes an entry has from the PTX that it was given, as the real one does. Without a file it only returns: for measurements.
+/* A CUDA driver without a GPU: it writes each call that a launch makes to the file DASH_STUB_LOG,
+ * and knows how many parameters of how many bytes an entry has from the PTX that it was given, as
+ * the real one does. Without a file it only returns: for measurements.
  *
- * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132),
- * DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448), DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream),
- * DASH_STUB_ASSEMBLER_SAID (what its assembler says of PTX), DASH_STUB_EVENTS (so many events that the device comes to),
- * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry, attention_bwd_main:719; and by handles: the
- * stream 0xca is being captured (of DASH_STUB_CAPTURING=S@DEVICE on that device only), addresses with bit 60 belong to device 1, and
- * those with bit 61 to nobody. What it allocates is memory of the host, which fills and copies do write.
+ * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2),
+ * DASH_STUB_MULTIPROCESSORS (132), DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448),
+ * DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream), DASH_STUB_ASSEMBLER_SAID (what
+ * its assembler says of PTX), DASH_STUB_EVENTS (so many events that the device comes to),
+ * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry,
+ * attention_bwd_main:719; and by handles: the stream 0xca is being captured (of
+ * DASH_STUB_CAPTURING=S@DEVICE on that device only), addresses with bit 60 belong to device 1, and
+ * those with bit 61 to no device. What it allocates is memory of the host, which fills and copies
+ * do write.
  *
- * A thread begins without a context, and has a stack of them. All that needs one fails where none is current, and is written down
- * as "contextless FUNCTION"; a kernel is launched where the context of its module is current only. The context 0xf0e is nobody's
- * primary one, and the stream 0xf0e is of it.
+ * A thread begins without a context, and has a stack of them. All that needs one fails where none
+ * is current, and is written down as "contextless FUNCTION"; a kernel is launched where the
+ * context of its module is current only. The context 0xf0e is no device's primary one, and the
+ * stream 0xf0e is of it.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -18,8 +23,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { invalidValue = 1, invalidDevice = 101, invalidContext = 201, invalidHandle = 400, notFound = 500, notReady = 600 };
-enum { mostEntries = 16, mostParameters = 256, mostBlocks = 1024, mostDevices = 2, mostContexts = 16 };
+enum {
+  invalidValue = 1,
+  invalidDevice = 101,
+  invalidContext = 201,
+  invalidHandle = 400,
+  notFound = 500,
+  notReady = 600
+};
+enum {
+  mostEntries = 16,
+  mostParameters = 256,
+  mostBlocks = 1024,
+  mostDevices = 2,
+  mostContexts = 16
+};
 
 typedef struct Entry {
   void *context;
@@ -72,7 +90,8 @@ static int setting(const char *name, int fallback) {
 static int failing(const char *function) {
   const char *text = getenv("DASH_STUB_FAIL");
   size_t length = strlen(function);
-  return text && !strncmp(text, function, length) && text[length] == ':' ? atoi(text + length + 1) : 0;
+  return text && !strncmp(text, function, length) && text[length] == ':' ? atoi(text + length + 1)
+                                                                         : 0;
 }
 
 #define LOG(...)                                                                                   \
@@ -192,16 +211,19 @@ int cuDriverGetVersion(int *version) {
   return 0;
 }
 
-int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, int *options, void **values) {
+int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, int *options,
+                       void **values) {
   NEEDS_CONTEXT;
-  int isCubin = !strncmp(image, "cubin of ", 9); /* of this driver: the text that it is of, behind these words */
+  int isCubin = !strncmp(image, "cubin of ",
+                         9); /* of this driver: the text that it is of, behind these words */
   LOG("load %zu %s\n", strlen(image), isCubin ? "cubin" : "PTX");
   if (!memcmp(image, "\177ELF", 4)) /* a cubin of a real assembler */
     return 209;
   if (isCubin && failing("cubin"))
     return failing("cubin");
   for (unsigned i = 0; i < numOptions && !isCubin; ++i) {
-    if (options[i] == 5 && failing("cuModuleLoadDataEx")) /* the log of errors, and that of what it says besides */
+    if (options[i] == 5 &&
+        failing("cuModuleLoadDataEx")) /* the log of errors, and that of what it says besides */
       snprintf(values[i], 64, "ptxas fatal: a log\n");
     if (options[i] == 3 && getenv("DASH_STUB_ASSEMBLER_SAID"))
       snprintf(values[i], 1024, "%s\n", getenv("DASH_STUB_ASSEMBLER_SAID"));
@@ -263,7 +285,8 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
   return 0;
 }
 
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t sharedBytes) {
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                size_t sharedBytes) {
   NEEDS_CONTEXT;
   (void)function, (void)threads, (void)sharedBytes;
   *blocks = 1;
@@ -273,7 +296,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
 /* What a host does beside launches. Memory is that of the host, so that copies are real. */
 static Block *blockOf(uint64_t address, size_t size) {
   for (int i = 0; i < numBlocks; ++i)
-    if (blocks[i].size && address >= blocks[i].address && address + size <= blocks[i].address + blocks[i].size)
+    if (blocks[i].size && address >= blocks[i].address &&
+        address + size <= blocks[i].address + blocks[i].size)
       return &blocks[i];
   return NULL;
 }
@@ -389,7 +413,7 @@ int cuMemcpyDtoHAsync_v2(void *data, uint64_t address, size_t size, void *stream
   return 0;
 }
 
-/* Events are numbered from 1, and the device comes to all of them, or to as many as DASH_STUB_EVENTS says. */
+/* Events are numbered from 1. The device comes to all of them, or to DASH_STUB_EVENTS. */
 int cuEventCreate(void **event, unsigned flags) {
   NEEDS_CONTEXT;
   static uintptr_t numEvents;
@@ -466,9 +490,12 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
     else
       return invalidValue;
   }
-  int at = snprintf(line, sizeof(line), "launch %s grid %u %u %u block %u %u %u cluster %d %d %d shared %u stream %p overlaps %d cooperative %d", entry->name,
-                    config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2],
-                    cluster[0], cluster[1], cluster[2], config->sharedBytes, config->stream, overlaps, cooperative);
+  int at = snprintf(line, sizeof(line),
+                    "launch %s grid %u %u %u block %u %u %u cluster %d %d %d shared %u stream %p "
+                    "overlaps %d cooperative %d",
+                    entry->name, config->grid[0], config->grid[1], config->grid[2],
+                    config->block[0], config->block[1], config->block[2], cluster[0], cluster[1],
+                    cluster[2], config->sharedBytes, config->stream, overlaps, cooperative);
   for (int i = 0; i < entry->numParameters; ++i) {
     line[at++] = ' ';
     for (int j = 0; j < entry->bytes[i]; ++j)
@@ -482,20 +509,22 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
 }
 
 int cuGetErrorName(int error, const char **text) {
-  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
-          : error == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+  *text = error == 719              ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == 222            ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+          : error == invalidValue   ? "CUDA_ERROR_INVALID_VALUE"
+          : error == 2              ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == invalidContext ? "CUDA_ERROR_INVALID_CONTEXT"
-          : error == invalidHandle ? "CUDA_ERROR_INVALID_HANDLE"
-                         : "CUDA_ERROR_UNKNOWN";
+          : error == invalidHandle  ? "CUDA_ERROR_INVALID_HANDLE"
+                                    : "CUDA_ERROR_UNKNOWN";
   return 0;
 }
 
 int cuGetErrorString(int error, const char **text) {
-  *text = error == 719 ? "unspecified launch failure"
-          : error == invalidValue ? "invalid argument"
-          : error == 2            ? "out of memory"
+  *text = error == 719              ? "unspecified launch failure"
+          : error == invalidValue   ? "invalid argument"
+          : error == 2              ? "out of memory"
           : error == invalidContext ? "invalid device context"
-          : error == invalidHandle ? "invalid resource handle"
-                                  : "unknown error";
+          : error == invalidHandle  ? "invalid resource handle"
+                                    : "unknown error";
   return 0;
 }
