@@ -157,7 +157,10 @@ def refusals() -> None:
         "kind=synthesized workers=4 sizes=q:200+300,kv:200+300,heads:2,kv-heads:2",
     )
     refused = {
-        "a planner serves batches of equal sequences, and 'attention_bwd' is of a list: use dash-opt for others": (
+        (
+            "a planner serves batches of equal sequences, and 'attention_bwd' is of a list:"
+            " use dash-opt for others"
+        ): (
             listed,
             SIZES,
         ),
@@ -165,7 +168,10 @@ def refusals() -> None:
             table,
             {key: value for key, value in SIZES.items() if key != "kv_rows"},
         ),
-        "'rows' is no size of a kernel, or is given twice: expected batch, heads, kv_heads, q_rows, kv_rows": (
+        (
+            "'rows' is no size of a kernel, or is given twice:"
+            " expected batch, heads, kv_heads, q_rows, kv_rows"
+        ): (
             table,
             SIZES | {"rows": 1},
         ),
@@ -176,7 +182,10 @@ def refusals() -> None:
             TMP / "small1.json",
             SIZES | {"heads": 6},
         ),
-        "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (
+        (
+            "the order of 'attention_bwd' is made by an entry for any sizes:"
+            " there is no table to plan"
+        ): (
             formulas,
             SIZES,
         ),
@@ -184,7 +193,10 @@ def refusals() -> None:
             blocks,
             SIZES,
         ),
-        "the order of 'attention_bwd' is of kind 'file', which cannot be planned: compile it anew": (
+        (
+            "the order of 'attention_bwd' is of kind 'file', which cannot be planned:"
+            " compile it anew"
+        ): (
             edited('"kind": "synthesized"', '"kind": "file"'),
             SIZES,
         ),
@@ -195,11 +207,18 @@ def refusals() -> None:
     order = json.loads(table.read_text())["order"]
     version, budget = re.findall(r"\d+", order["search"])[:2]
     damaged = {
-        f"the order of 'attention_bwd' was found by version 999 of the search with a budget of {budget}, expected {version} and {budget}: compile it anew": (
+        (
+            "the order of 'attention_bwd' was found by version 999 of the search"
+            f" with a budget of {budget},"
+            f" expected {version} and {budget}: compile it anew"
+        ): (
             r"search<version = \d+",
             "search<version = 999",
         ),
-        "manifest of 'attention_bwd': its order is not what this compiler writes: 'compute' must be above 0 and at most 1e100, got -1.0": (
+        (
+            "manifest of 'attention_bwd': its order is not what this compiler writes:"
+            " 'compute' must be above 0 and at most 1e100, got -1.0"
+        ): (
             r"cost<compute = [\d.]+",
             "cost<compute = -1.0",
         ),
@@ -208,11 +227,17 @@ def refusals() -> None:
             '"level": "world"',
         ),
         # Text for MLIR's parser, which calls itself for each bracket.
-        "manifest of 'attention_bwd': its program is not what this compiler writes: brackets nest deeper than 32 levels": (
+        (
+            "manifest of 'attention_bwd': its program is not what this compiler writes:"
+            " brackets nest deeper than 32 levels"
+        ): (
             '"mask": "[^"]*"',
             f'"mask": "{"[" * 200000}"',
         ),
-        "manifest of 'attention_bwd': its order is not what this compiler writes: brackets nest deeper than 32 levels": (
+        (
+            "manifest of 'attention_bwd': its order is not what this compiler writes:"
+            " brackets nest deeper than 32 levels"
+        ): (
             "cost<compute",
             f"cost<{'{' * 200000}compute",
         ),

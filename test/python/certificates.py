@@ -105,8 +105,8 @@ def words() -> None:
                 "kernels", to=[KERNEL, KERNEL | {"head_dim_v": 64, "is_list": True, "sizes": []}]
             ),
             (
-                "kernel of causal mask, bf16, head dim 128/64, any sizes, packed: only the second has"
-                " used it"
+                "kernel of causal mask, bf16, head dim 128/64, any sizes, packed: only the second"
+                " has used it"
             ),
             OWN,
         ),

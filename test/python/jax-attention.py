@@ -297,18 +297,16 @@ def lowered() -> None:
         ]
         tables.append(kernel.table is not None)
         table = f"tensor<{kernel.table.size}xui8>" if tables[-1] else ""
-        assert (
-            "operand_layouts ="
-            f" [{', '.join([rows[0]] * 5 + rows[1:] + ['dense<0> : tensor<1xindex>'] * tables[-1])}]"
-            in back
-        )
+        taken = [rows[0]] * 5 + rows[1:] + ["dense<0> : tensor<1xindex>"] * tables[-1]
+        assert f"operand_layouts = [{', '.join(taken)}]" in back
         assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
         types = {
             name: f"tensor<{'x'.join(map(str, shape))}xbf16>"
             for name, shape in (("q", q), ("k", k), ("v", v), ("o", (*q[:3], v[3])))
         }
         size = kernel.bytes_of(q, k, layout)
-        sums = f"tensor<2x{'x'.join(str(given[0].shape[layout.index(letter)]) for letter in 'hs')}xf32>"
+        heads_and_rows = (str(given[0].shape[layout.index(letter)]) for letter in "hs")
+        sums = f"tensor<2x{'x'.join(heads_and_rows)}xf32>"
         assert back.endswith(
             f": ({types['q']}, {types['k']}, {types['v']}, {types['o']}, {types['o']}, {sums}"
             f"{', ' * tables[-1]}{table}) -> "

@@ -119,15 +119,17 @@ def refusals() -> None:
             cu_seqlens_kv=Tensor(21 << 40, (9,), (1,), "i32")
         ),
         "'attention_bwd' serves bounds = 2 to 65536, found 1": lengths(1),
-        "cu_seqlens_q: expected i32 on the device, found None: 'attention_bwd' is of a list of sequences": {
-            "cu_seqlens_q": None
-        },
+        (
+            "cu_seqlens_q: expected i32 on the device, found None:"
+            " 'attention_bwd' is of a list of sequences"
+        ): {"cu_seqlens_q": None},
         "cu_seqlens_q: expected memory, found a null pointer": lengths(
             cu_seqlens_q=Tensor(0, (8,), (1,), "i32")
         ),
-        "cu_seqlens_q: expected the innermost dimension to be contiguous, found a stride of 2 elements; pass a contiguous copy": lengths(
-            cu_seqlens_q=Tensor(20 << 40, (8,), (2,), "i32")
-        ),
+        (
+            "cu_seqlens_q: expected the innermost dimension to be contiguous,"
+            " found a stride of 2 elements; pass a contiguous copy"
+        ): lengths(cu_seqlens_q=Tensor(20 << 40, (8,), (2,), "i32")),
         "dq: this output shares memory with cu_seqlens_q": lengths(
             cu_seqlens_q=Tensor(7 << 40, (8,), (1,), "i32")
         ),

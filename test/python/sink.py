@@ -107,9 +107,10 @@ def refusals() -> None:
         "sink: expected elements of f32, found bf16": sinks(
             sink=Tensor(20 << 40, (HEADS,), (1,), "bf16")
         ),
-        "sink: expected the innermost dimension to be contiguous, found a stride of 2 elements; pass a contiguous copy": sinks(
-            sink=Tensor(20 << 40, (HEADS,), (2,), "f32")
-        ),
+        (
+            "sink: expected the innermost dimension to be contiguous,"
+            " found a stride of 2 elements; pass a contiguous copy"
+        ): sinks(sink=Tensor(20 << 40, (HEADS,), (2,), "f32")),
         "dsink: expected the dimensions [batch, heads], found shape (4,) with 1 strides": sinks(
             dsink=Tensor(21 << 40, (HEADS,), (1,), "f32")
         ),

@@ -273,7 +273,10 @@ def refusals() -> None:
         (
             (q, k, v[:, :, :-1]),
             {},
-            "v: expected the shape of k, (2, 2, 12, 64), but for the head dim, found (2, 2, 11, 64)",
+            (
+                "v: expected the shape of k, (2, 2, 12, 64), but for the head dim,"
+                " found (2, 2, 11, 64)"
+            ),
         ),
         ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
         ((wide, k, v), {}, "k: expected the head dim of q, 128, found 64"),

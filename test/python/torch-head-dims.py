@@ -260,7 +260,10 @@ def refusals() -> None:
         (
             (q, k, v[:, :1]),
             {},
-            "v: expected the shape of k, (2, 2, 12, 64), but for the head dim, found (2, 1, 12, 128)",
+            (
+                "v: expected the shape of k, (2, 2, 12, 64), but for the head dim,"
+                " found (2, 1, 12, 128)"
+            ),
         ),
     ):
         assert refused(lambda: attention(*given, **options), ArgumentError) == said

@@ -201,26 +201,13 @@ def by_pytorch() -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.attention.varlen import varlen_attn
 
-    LIBRARY.impl(
-        FLASH,
-        lambda do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, *_, scale=None, window_size_left=None, window_size_right=None: (
-            gradients_of_lists(
-                "flash",
-                do,
-                q,
-                k,
-                v,
-                o,
-                lse,
-                cum_q,
-                cum_k,
-                window_size_left,
-                window_size_right,
-                scale or 0.125,
-            )
-        ),
-        "CPU",
-    )
+    def backward(do, q, k, v, o, lse, cum_q, cum_k, *_, scale=None, **sides):
+        window = (sides.get("window_size_left"), sides.get("window_size_right"))
+        return gradients_of_lists(
+            "flash", do, q, k, v, o, lse, cum_q, cum_k, *window, scale or 0.125
+        )
+
+    LIBRARY.impl(FLASH, backward, "CPU")
     for name in (SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT):
         LIBRARY.impl(name, lambda *_: None, "CPU")
     LIBRARY.impl("_flash_attention_forward", forward_of_varlen, "CPU", allow_override=True)

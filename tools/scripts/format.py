@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that C++ files look as .clang-format says, and Python files as pyproject.toml does; --fix
-rewrites them."""
+"""Checks that C and C++ files look as .clang-format says, and Python files as pyproject.toml does;
+--fix rewrites them."""
 
 import os
 import re
@@ -66,7 +66,7 @@ def main() -> None:
         fix={"action": "store_true", "help": "rewrite the files instead of complaining"},
     )
     root = arguments.root
-    sources = [str(path) for path in house.project_files(root, ".cpp", ".h")]
+    sources = [str(path) for path in house.project_files(root, ".c", ".cpp", ".h")]
     scripts = [str(path) for path in house.project_files(root, ".py")]
     if arguments.fix:
         sys.exit(fix(root, sources, scripts))

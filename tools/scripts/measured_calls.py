@@ -335,9 +335,9 @@ def trace_sampled(record: dict, name: str) -> str:
     every = next(iter(programs.values()))
     titles = [f"`{level}`, one item in {every[level]['every']} | all items" for level in levels]
     lines = [
-        f"{record['device']}, {record['date']}, commit {record['commit'][:7]}, `test/Device/trace.py`"
-        f" with causal masks ([record]({link(name)})): the time of the main entry over that of a"
-        " plain kernel.",
+        f"{record['device']}, {record['date']}, commit {record['commit'][:7]},"
+        f" `test/Device/trace.py` with causal masks ([record]({link(name)})): the time of the main"
+        " entry over that of a plain kernel.",
         "",
         "| mask, head dim | " + " | ".join(titles) + " |",
         "|---|---|---|---|---|",

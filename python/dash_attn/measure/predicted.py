@@ -227,10 +227,11 @@ def differences(
                     )
                 )
     ranked.sort(key=lambda one: -one[0])
+    sampled = f" in the traced items, one in {every}" if every > 1 else ""
     return [
         (
             f"the order took {took:.1f} µs, predicted {makespan:.1f}: {took / makespan:.2f} of it;"
-            f" the largest differences{f' in the traced items, one in {every}' if every > 1 else ''}:"
+            f" the largest differences{sampled}:"
         ),
         *(
             f"{number}. {text}{'' if waits is None else _longest(lanes, order, waits)}"

@@ -106,16 +106,16 @@ int main(int argc, char **argv) {
   program = readFile(argv[1]);
   manifest = readFile(argv[2]);
   dashPlannerCreate(print, NULL, &planner);
-  printf("nobody is inside: %s\n", dashGetStatusName(inChild(print)));
+  printf("no thread is inside: %s\n", dashGetStatusName(inChild(print)));
 
   pthread_t thread;
   pthread_create(&thread, NULL, compileWhatIsRefused, NULL);
   while (!isInside)
     usleep(1000);
-  printf("somebody is inside: %s\n", dashGetStatusName(inChild(print)));
+  printf("a thread is inside: %s\n", dashGetStatusName(inChild(print)));
   isDone = 1;
   pthread_join(thread, NULL);
-  printf("nobody is any more: %s\n", dashGetStatusName(inChild(print)));
+  printf("no thread is any more: %s\n", dashGetStatusName(inChild(print)));
 
   int status = -1;
   DashProgram refused = {NULL};

@@ -60,7 +60,7 @@ static void look(State *state) {
             action.sa_handler == ours      ? "ours"
             : action.sa_handler == SIG_DFL ? "default"
             : action.sa_handler == SIG_IGN ? "ignored"
-                                           : "somebody's",
+                                           : "another's",
             (unsigned)action.sa_flags, sigismember(&action.sa_mask, SIGUSR1));
   }
   sigset_t mask, pending;

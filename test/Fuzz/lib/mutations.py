@@ -262,9 +262,9 @@ def pipeline(rng: random.Random, tool: Tool, order: Path | None) -> list[str]:
     if rng.random() < 0.5:
         chosen.append("--dash-verify-schedule")
     if rng.random() < 0.6:
+        form = rng.choice(["table", "json", "svg", "trace", "trace", "x"])
         chosen.append(
-            f"--dash-report-schedule=format={rng.choice(['table', 'json', 'svg', 'trace', 'trace', 'x'])}"
-            f" max-steps={_number(rng, [0, 5])} output={output}"
+            f"--dash-report-schedule=format={form} max-steps={_number(rng, [0, 5])} output={output}"
         )
     if rng.random() < 0.3:
         chosen.append(f"--dash-explain=output={output}")
