@@ -266,25 +266,20 @@ private:
   std::string describeOrderBytes() {
     if (isTable())
       return std::to_string(4 * numOrderWords);
-    if (problem.getOwn() == TensorSide::Q)
-      return formatv("4*(align({0} + workers, {1}) + {1}*batch*heads*q_tiles + "
-                     "{2}*q_tiles*kv_tiles)",
-                     int64_t(orderHeaderWords) + 1, orderItemWords, orderVisitWords)
-          .str();
+    StringRef items = problem.getOwn() == TensorSide::Q ? "heads*q_tiles" : "kv_heads*kv_tiles";
     if (!isOpen())
-      return formatv("4*(align({0} + workers, {1}) + {2}*batch*kv_heads*kv_tiles + "
-                     "{3}*q_tiles*kv_tiles)",
+      return formatv("4*(align({0} + workers, {1}) + {2}*batch*{3} + {4}*q_tiles*kv_tiles)",
                      int64_t(orderHeaderWords) + 1, orderItemWords,
-                     orderItemWords * int64_t(schedule.getParts()), orderVisitWords)
+                     orderItemWords * int64_t(schedule.getParts()), items, orderVisitWords)
           .str();
-    // One line of visits for each kv tile. For a list, an upper bound: all q tiles times
-    // the kv tiles of one sequence with all rows, or the reverse, whichever is less.
+    // One line of visits for each tile that items own. For a list, an upper bound: all q tiles
+    // times the kv tiles of one sequence with all rows, or the reverse, whichever is less.
     return formatv("4*(align({0} + {1}*sequences + q_tiles, {2}) + align(1 + workers, {2}) + "
-                   "{2}*kv_heads*kv_tiles + {3}*min(q_tiles*ceildiv(kv_rows, {4}), "
-                   "ceildiv(q_rows, {5})*kv_tiles))",
+                   "{2}*{3} + {4}*min(q_tiles*ceildiv(kv_rows, {5}), "
+                   "ceildiv(q_rows, {6})*kv_tiles))",
                    int64_t(orderHeaderWords) + int64_t(orderSequenceWords),
-                   int64_t(orderSequenceWords), orderItemWords, orderVisitWords, tiles.getKv(),
-                   tiles.getQ())
+                   int64_t(orderSequenceWords), orderItemWords, items, orderVisitWords,
+                   tiles.getKv(), tiles.getQ())
         .str();
   }
 

@@ -1,7 +1,7 @@
 //===- ListOrder.cpp - formulas over a list of sequences ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each sequence is ordered separately. Formulas see its tiles and kv heads only, so its bits do not
+// Each sequence is ordered separately. Formulas see its tiles and heads only, so its bits do not
 // depend on other sequences. The workers of its items do: units follow those of the sequence
 // before. A binary search finds sequences by their records, which ascend in each number.
 //
@@ -36,13 +36,9 @@ private:
   }
 
   void readSizes() override {
-    kvHeads = size("kv_heads");
-    workers = size("workers");
-    width = size("width");
-    numSequences = size("sequences");
-    groupSize = b.quotient(size("heads"), kvHeads);
-    groups = kvHeads; // one sequence at a time
-    numItems = b.mul(kvHeads, totalOf(SequenceFirstKvTile));
+    readSizesOfAll();
+    groups = ownHeads; // one sequence at a time
+    numItems = b.mul(ownHeads, totalOf(firstOwnTile()));
     firstOwner = b.add(b.mul(b.add(numSequences, 1), orderSequenceWords), orderHeaderWords);
     firstList = aligned(b.add(firstOwner, size("q_tiles")));
     firstItem = aligned(b.add(b.add(firstList, workers), 1));
@@ -72,6 +68,9 @@ private:
     return found[0];
   }
 
+  /// The word of a record that numbers the tiles that items own.
+  int64_t firstOwnTile() const { return ownsQ() ? SequenceFirstQTile : SequenceFirstKvTile; }
+
   /// Sets the sizes that formulas see to those of a sequence.
   void enter(Value sequence) {
     Value qRows = numberOf(sequence, SequenceQRows), kvRows = numberOf(sequence, SequenceKvRows);
@@ -82,9 +81,9 @@ private:
   }
 
   ItemValues itemAt(Value i) override {
-    Value sequence = find(SequenceFirstKvTile, b.quotient(i, kvHeads));
+    Value sequence = find(firstOwnTile(), b.quotient(i, ownHeads));
     enter(sequence);
-    Value first = b.mul(numberOf(sequence, SequenceFirstKvTile), kvHeads);
+    Value first = b.mul(numberOf(sequence, firstOwnTile()), ownHeads);
     SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", b.sub(i, first)}});
     Value unit = b.add(values[2], numberOf(sequence, SequenceFirstUnit));
     SmallVector<Value> worker = evaluate("worker", formulas.getWorker(), {{"unit", unit}});
@@ -94,7 +93,7 @@ private:
   Value numVisits() override { return totalOf(SequenceFirstVisit); }
 
   Value firstVisitOf(const ItemValues &item) override {
-    return b.add(numberOf(item.sequence, SequenceFirstVisit), b.mul(item.tile, qTiles));
+    return b.add(numberOf(item.sequence, SequenceFirstVisit), OrderBuilder::firstVisitOf(item));
   }
 
   void writeVisits() override {
@@ -102,7 +101,8 @@ private:
       Value sequence = find(SequenceFirstVisit, index);
       enter(sequence);
       Value ofSequence = b.sub(index, numberOf(sequence, SequenceFirstVisit));
-      writeVisitOfLine(index, b.quotient(ofSequence, qTiles), b.remainder(ofSequence, qTiles));
+      Value own = b.quotient(ofSequence, walkedTiles());
+      writeVisitOfLine(index, own, b.remainder(ofSequence, walkedTiles()));
     };
     forEachOfGrid([&] { return numVisits(); }, write);
   }

@@ -38,9 +38,7 @@ struct LowerOrder : public dash::impl::LowerOrderBase<LowerOrder> {
       if (failed(kernels))
         return signalPassFailure();
       auto formulas = module->getAttrOfType<FormulasAttr>(formulasAttr);
-      if (formulas.getOwn() == TensorSide::Q)
-        buildOrderOfQTiles(*kernels, formulas);
-      else if (kernels->isList())
+      if (kernels->isList())
         buildOrderOfList(*kernels, formulas);
       else
         OrderBuilder(*kernels, formulas).build();

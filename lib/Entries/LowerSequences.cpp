@@ -63,7 +63,8 @@ private:
     ParameterList parameters;
     for (TensorRoleAttr bounds : boundsOf(kernels))
       parameters.pointer(bounds.getName());
-    parameters.sizes({"kv_heads", "q_rows", "kv_rows", "sequences", "workers", "width"});
+    parameters.sizes(
+        {headsOf(kernels.facts().getOwn()), "q_rows", "kv_rows", "sequences", "workers", "width"});
     parameters.workspace("order");
     return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role),
                         launch, parameters);
@@ -113,20 +114,22 @@ private:
 
   /// The number of units of a sequence's items: the last item has the last one.
   Value numUnits(Value qTiles, Value kvTiles) {
-    Value heads = b.toI64(b.parameter("kv_heads")), tiles = b.toI64(kvTiles);
-    Value last = b.max(b.add(b.mul(heads, tiles), -1), b.i64(0));
+    TensorSide own = formulas.getOwn();
+    Value ownTiles = own == TensorSide::Q ? qTiles : kvTiles;
+    Value heads = b.toI64(b.parameter(headsOf(own)));
+    Value last = b.max(b.add(b.mul(heads, b.toI64(ownTiles)), -1), b.i64(0));
     const FormulaSignature &signature = getFormulaSignature("item");
     SmallVector<Value> values;
     for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol) {
       StringRef name = signature.getName(symbol);
       values.push_back(name == "i"          ? last
                        : name == "q_tiles"  ? b.toI64(qTiles)
-                       : name == "kv_tiles" ? tiles
+                       : name == "kv_tiles" ? b.toI64(kvTiles)
                        : name == "groups"   ? heads
                                             : b.toI64(b.parameter(name)));
     }
     Value unit = FormulaEmitter(b, values).emit(formulas.getItem())[2];
-    return b.choose(b.equal(kvTiles, 0), b.i32(0), b.add(b.toI32(unit), 1));
+    return b.choose(b.equal(ownTiles, 0), b.i32(0), b.add(b.toI32(unit), 1));
   }
 
   /// The records of the next sequences, one for each lane.

@@ -56,15 +56,22 @@ void OrderBuilder::readThreads() {
 }
 
 /// Sizes are 64 bits wide here, like everywhere else where formulas are evaluated.
-void OrderBuilder::readSizes() {
-  Value qRows = size("q_rows"), kvRows = size("kv_rows");
+void OrderBuilder::readSizesOfAll() {
   kvHeads = size("kv_heads");
   workers = size("workers");
   width = size("width");
-  groupSize = b.quotient(size("heads"), kvHeads);
+  numSequences = kernels.isList() ? size("sequences") : b.i64(0);
+  Value heads = size("heads");
+  groupSize = b.quotient(heads, kvHeads);
+  ownHeads = ownsQ() ? heads : kvHeads;
+}
+
+void OrderBuilder::readSizes() {
+  Value qRows = size("q_rows"), kvRows = size("kv_rows");
+  readSizesOfAll();
   qTiles = b.ceilDiv(qRows, kernels.qTile());
   kvTiles = b.ceilDiv(kvRows, kernels.kvTile());
-  groups = b.mul(size("batch"), kvHeads);
+  groups = b.mul(size("batch"), ownHeads);
   if (kernels.parts() > 1) { // items are of parts, the fastest index
     groups = b.mul(groups, kernels.parts());
     if (hasRuns) {
@@ -74,14 +81,13 @@ void OrderBuilder::readSizes() {
       groupSize = b.quotient(groupSize, kernels.parts());
     }
   }
-  numItems = b.mul(groups, kvTiles);
+  numItems = b.mul(groups, ownTiles());
   offset = b.sub(kvRows, qRows);
   nameSizes();
   firstItem = b.add(workers, orderHeaderWords + 1 + orderItemWords - 1);
   firstItem = b.bitAnd(firstItem, -orderItemWords);
   firstVisit = b.add(firstItem, b.mul(numItems, orderItemWords));
   firstList = b.i64(orderHeaderWords);
-  numSequences = b.i64(0);
 }
 
 void OrderBuilder::nameSizes() {
@@ -178,10 +184,13 @@ void OrderBuilder::writeItems(Value firstOfList) {
 }
 
 void OrderBuilder::writeItem(const ItemValues &item, Value place) {
-  storeWords(wordsOf(item), b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+  SmallVector<Value> words = ownsQ() ? wordsOfQItem(item) : wordsOfKvItem(item);
+  for (Value &word : words)
+    word = b.toI32(word);
+  storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
 }
 
-SmallVector<Value> OrderBuilder::wordsOf(const ItemValues &item) {
+SmallVector<Value> OrderBuilder::wordsOfKvItem(const ItemValues &item) {
   // Index of kv head and part together: heads of one such run follow each other.
   Value run = item.group, part = b.i64(0);
   if (kernels.parts() > 1) {
@@ -203,11 +212,7 @@ SmallVector<Value> OrderBuilder::wordsOf(const ItemValues &item) {
     first = firstVisitOf(item);
     count = activeQ(item.tile).size;
   }
-  SmallVector<Value> words = {sequence, kvHead, item.tile, firstHead,
-                              first,    count,  groupSize, part};
-  for (Value &word : words)
-    word = b.toI32(word);
-  return words;
+  return {sequence, kvHead, item.tile, firstHead, first, count, groupSize, part};
 }
 
 //===--------------------------------------------------------------------===//
@@ -226,24 +231,30 @@ void OrderBuilder::forEachOfGrid(llvm::function_ref<Value()> makeEnd,
 
 Value OrderBuilder::numVisits() { return b.mul(qTiles, kvTiles); }
 
-Value OrderBuilder::firstVisitOf(const ItemValues &item) { return b.mul(item.tile, qTiles); }
+Value OrderBuilder::firstVisitOf(const ItemValues &item) { return b.mul(item.tile, walkedTiles()); }
 
 void OrderBuilder::writeVisits() {
-  forEachOfGrid([&] { return b.mul(kvTiles, qTiles); },
+  forEachOfGrid([&] { return b.mul(ownTiles(), walkedTiles()); },
                 [&](Value index) {
-                  Value kv = b.quotient(index, qTiles), step = b.remainder(index, qTiles);
-                  writeVisitOfLine(index, kv, step);
+                  Value own = b.quotient(index, walkedTiles());
+                  writeVisitOfLine(index, own, b.remainder(index, walkedTiles()));
                 });
 }
 
 /// The rest of a line is never read, so it stays as it is.
-void OrderBuilder::writeVisitOfLine(Value index, Value kv, Value step) {
+void OrderBuilder::writeVisitOfLine(Value index, Value own, Value step) {
   if (runs)
-    return writeVisitOfRun(index, kv, step);
-  b.ifThen(b.below(step, activeQ(kv).size), [&] { writeVisit(index, kv, step); });
+    return writeVisitOfRun(index, own, step);
+  Value count = ownsQ() ? activeKv(own).size : activeQ(own).size;
+  b.ifThen(b.below(step, count), [&] {
+    if (ownsQ())
+      writeVisitOfQ(index, own, step);
+    else
+      writeVisitOfKv(index, own, step);
+  });
 }
 
-void OrderBuilder::writeVisit(Value index, Value kv, Value step) {
+void OrderBuilder::writeVisitOfKv(Value index, Value kv, Value step) {
   auto [firstQ, numQ, none] = activeQ(kv);
   Value lastQ = b.add(b.add(firstQ, numQ), -1);
   Value q = evaluate("visit", formulas.getVisit(),

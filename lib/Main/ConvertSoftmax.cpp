@@ -45,13 +45,15 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const ConsumerValues *consumer = kernel.consumerOf(op);
     FragmentAttr layout = fragmentOf(op.getType());
-    if (!op.getQRows() || !consumer || !layout || kernel.isList())
-      return rewriter.notifyMatchFailure(op, "only a consumer of a batch's forward hides keys");
+    if (!op.getQRows() || !consumer || !layout)
+      return rewriter.notifyMatchFailure(op, "only a consumer of a forward hides keys");
+    if (kernel.isList() && !op.getSequence())
+      return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");
     PtxBuilder b(op.getLoc(), rewriter);
     int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
     Value lead = word(b, adaptor.getLead()), kvTile = word(b, adaptor.getKvTile());
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
-    Value columnsHere = b.sub(kernel.kvRows, b.mul(kvTile, columns));
+    Value columnsHere = b.sub(kvRowsOf(b, adaptor.getSequence()), b.mul(kvTile, columns));
     Value hides =
         b.bitOr(isCut(b, edges, lead, kvTile, rows, columns), b.below(columnsHere, columns));
     SmallVector<Value> shown = b.ifElse(
@@ -276,7 +278,8 @@ struct ConvertFinish : KernelPattern<FinishOp> {
   }
 };
 
-/// One of a row's four threads writes it.
+/// One of a row's four threads writes it. A list's sequence is looked up here, behind the walk,
+/// where registers are free.
 struct ConvertStoreRow : KernelPattern<StoreRowOp> {
   using KernelPattern::KernelPattern;
 
@@ -285,24 +288,31 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
     const ConsumerValues *consumer = kernel.consumerOf(op);
     FragmentAttr layout = fragmentOf(op.getValue().getType());
     TensorRoleAttr tensor = roleOf(op.getTarget());
-    if (!consumer || !layout || kernel.isList() || tensor.isKeyValue())
-      return rewriter.notifyMatchFailure(op, "only a consumer of a batch stores rows of q");
+    if (!consumer || !layout || tensor.isKeyValue())
+      return rewriter.notifyMatchFailure(op, "only a consumer stores rows, and those of q");
     PtxBuilder b(op.getLoc(), rewriter);
     ThreadPlace place = ThreadPlace::readAnew(b);
     std::string name = tensor.getName().str();
-    auto step = [&](StringRef dim, ValueRange index) {
-      Value stride = kernel.parameter((name + ".stride." + dim).str());
-      return b.mul(b.toI64(word(b, index)), stride);
+    auto step = [&](StringRef dim, Value index) {
+      return b.mul(b.toI64(index), kernel.parameter((name + ".stride." + dim).str()));
     };
+    Value sequence = word(b, adaptor.getSequence()), rows = kernel.qRows;
     Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0));
     Value row = b.add(b.add(first, place.row), layout.getFirstRow(consumer->warpgroup));
-    Value element = b.add(
-        b.add(step("batch", adaptor.getSequence()), step("head", adaptor.getHead())), b.toI64(row));
+    Value element;
+    if (kernel.isList()) {
+      SequenceRows own = kernel.readSequence(b, sequence, /*isKeyValue=*/false);
+      rows = own.rows;
+      element = b.toI64(b.sub(own.end, own.rows));
+    } else {
+      element = step("batch", sequence);
+    }
+    element = b.add(b.add(element, step("head", word(b, adaptor.getHead()))), b.toI64(row));
     Value at = b.offset(kernel.parameter(name), b.mul(element, 4));
     Value writes = b.equal(b.bitAnd(place.lane, FragmentAttr::threadsOfRow - 1), 0);
     for (auto [i, number] : llvm::enumerate(adaptor.getValue())) {
       int64_t offset = 8 * int64_t(i); // of the row in its warp
-      Value isRow = b.both(writes, b.below(b.add(row, offset), kernel.qRows));
+      Value isRow = b.both(writes, b.below(b.add(row, offset), rows));
       b.ifThen(isRow, [&, number = number] { b.store(number, b.offset(at, 4 * offset), 4); });
     }
     rewriter.eraseOp(op);

@@ -170,7 +170,7 @@ struct ConvertHide : KernelPattern<HideOp> {
     // is left to keep the values.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
-    Value kvRows = kvRowsOf(b, op, adaptor), kvTile = word(b, adaptor.getKvTile());
+    Value kvRows = kvRowsOf(b, adaptor.getSequence()), kvTile = word(b, adaptor.getKvTile());
     Value isCut = b.below(b.sub(kvRows, b.mul(kvTile, rows)), rows);
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
     Value hides = b.bitOr(isCutByEdge(b, op, edges, lead, kvTile), isCut);
@@ -221,13 +221,6 @@ private:
     return b.choose(b.below(kvTile, firstTiles), isOnWide, isOnBand);
   }
 
-  /// The kv rows of all sequences, or of the current one; the latter is read once an item.
-  Value kvRowsOf(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
-    if (!kernel.isList())
-      return kernel.kvRows;
-    Value sequence = sequenceWord(b, adaptor.getSequence());
-    return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
-  }
   Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
     if (!kernel.isList())
       return kernel.kvRows;

@@ -59,6 +59,12 @@ protected:
       b.setInsertionPointAfterValue(index.front());
     return word(b, index);
   }
+  /// The kv rows of all sequences or, for a list, of this one; the latter are read once an item.
+  Value kvRowsOf(PtxBuilder &b, ValueRange sequence) const {
+    if (!kernel.isList())
+      return kernel.kvRows;
+    return kernel.readSequence(b, sequenceWord(b, sequence), /*isKeyValue=*/true).rows;
+  }
   static ChannelOp channelOf(OpT op) { return op.getChannel().template getDefiningOp<ChannelOp>(); }
 };
 

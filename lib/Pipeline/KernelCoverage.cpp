@@ -136,9 +136,6 @@ LogicalResult dash::verifyIsKernel(ItemsOp items) {
 }
 
 LogicalResult dash::verifyForward(ItemsOp items) {
-  if (items.getSequencesAttr())
-    return items.emitError() << "kernels of a forward cover batches of equal sequences, not "
-                                "'sequences': run it on the CPU (--dash-lower-to-loops, dash-run)";
   WalkResult result = items.walk([&](RunningMaxOp op) {
     Value scale = op.getScale();
     FloatAttr number;

@@ -36,6 +36,26 @@ gpu.module @attention_bwd_kernels attributes {
       order <entry = "attention_bwd_order">>} {
 }
 
+// Items that own q tiles, of a list: of each sequence, every query head has its q tiles, and a line of kv tiles for each.
+// CHECK:      llvm.func @fwd_order(%[[ORDER:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %{{.+}}: i32 {dash.parameter = "sequences"}, %{{.+}}: i32 {dash.parameter = "q_tiles"}, %{{.+}}: i32 {dash.parameter = "workers"}, %{{.+}}: i32 {dash.parameter = "width"})
+// CHECK-SAME:   attributes {dash.entry = #dash.entry<order, always, grid["workers", "1", "1"]
+// CHECK:        %[[OWN_HEADS:.+]] = arith.extsi %[[HEADS]] : i32 to i64
+//             Word 2 of the last record: the q tiles of all sequences.
+// CHECK:        arith.constant 10 : i64
+// CHECK:        %[[TILES:.+]] = arith.extsi %{{.+}} : i32 to i64
+// CHECK:        %[[ITEMS:.+]] = arith.muli %[[OWN_HEADS]], %[[TILES]] : i64
+// CHECK:        scf.for %{{.+}} = %{{.+}} to %[[ITEMS]] step
+gpu.module @fwd_kernels attributes {
+    dash.formulas = #dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i), worker(unit) = unit mod workers,
+                                   visit(q, step) = first + step>,
+    dash.program = #dash.program<"fwd"
+      facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+             tiles = <q = 128, kv = 128>, kind = "ascending", level = row, deterministic = true,
+             parts = 1, workers = 132, width = 132, min_workers = 1, own = q>
+      derived [<name = "sequences", expression = "bounds - 1">]
+      order <entry = "fwd_order">>} {
+}
+
 // A table needs no entry.
 // CHECK:      gpu.module @table_kernels {{.+}} {
 // CHECK-NEXT: }

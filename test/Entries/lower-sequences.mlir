@@ -31,6 +31,23 @@ gpu.module @list_kernels attributes {
       order <entry = "list_order">>} {
 }
 
+// Of items that own q tiles, units are those of query heads.
+// CHECK:      gpu.module @fwd_kernels
+// CHECK:      llvm.func @fwd_sequences({{.+}} %[[HEADS:[^ ]+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "q_rows"}, {{.+}} {dash.parameter = "workspace.order"})
+// CHECK:          arith.extsi %[[HEADS]] : i32 to i64
+gpu.module @fwd_kernels attributes {
+    dash.formulas = #dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i), worker(unit) = unit mod workers,
+                                   visit(q, step) = first + step>,
+    dash.program = #dash.program<"fwd"
+      facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+             tiles = <q = 128, kv = 128>, kind = "ascending", level = row, deterministic = true,
+             parts = 1, workers = 132, width = 132, min_workers = 1, own = q>
+      derived [<name = "sequences", expression = "bounds - 1">]
+      tensors[<#cu_seqlens_q, shape["bounds"], alignment = 4, stride_multiple = 1>,
+              <#cu_seqlens_kv, shape["bounds"], alignment = 4, stride_multiple = 1>]
+      order <entry = "fwd_order">>} {
+}
+
 // Where sequences are equal, or stated, there is nothing to read.
 // CHECK:      gpu.module @batch_kernels
 // CHECK-NOT:  llvm.func

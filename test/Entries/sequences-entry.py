@@ -12,6 +12,8 @@ order-entry.py), which
 - is proven as a whole, for any list: it goes back into dash-opt as a file, whose verifier knows
   nothing of where it comes from;
 - gives a sequence the same visits and turns whatever stands beside it.
+
+A forward has its records here, and its orders in `test/Emulator/forward-lists.py`.
 """
 
 from __future__ import annotations
@@ -87,6 +89,8 @@ def records_of(
 class Entries:
     """Both entries of a program of a kind, a level and a mask."""
 
+    function = "attention_bwd"
+
     def __init__(
         self,
         tool: DashOpt,
@@ -160,10 +164,11 @@ class Entries:
         )
         Warp(memory).run(
             self.generic,
-            "attention_bwd_sequences",
+            f"{self.function}_sequences",
             {
                 "cu_seqlens_q": memory.address("cu_q"),
                 "cu_seqlens_kv": memory.address("cu_kv"),
+                "heads": 2 * kv_heads,
                 "kv_heads": kv_heads,
                 "q_rows": q_rows,
                 "kv_rows": kv_rows,
@@ -212,6 +217,37 @@ class Entries:
         return one_thread.buffers(
             functions, calls, [len(buffer) for buffer, *_ in launches], self.runtime
         )
+
+
+class Forward(Entries):
+    """That of a forward which reads lengths. Its units are items: q tiles of query heads."""
+
+    function = "attention_fwd"
+
+    def __init__(self, tool: DashOpt, workers: int) -> None:
+        self.workers = self.width = workers
+        text = (tool.examples / "fwd-causal.mlir").read_text(encoding="utf-8")
+        program = tool.scratch / "open-list-fwd.mlir"
+        program.write_text(
+            text.replace("scale(%scale)", "scale(%scale) sequences(<?>)"), encoding="utf-8"
+        )
+        passes = [
+            f"--dash-choose-tiling=q-tile={TILE_Q} kv-tile={TILE_KV}",
+            "--dash-tile",
+            f"--dash-apply-schedule=kind=ascending workers={workers} assume=true",
+            "--dash-verify-schedule",
+            "--dash-check-kernels",
+            "--dash-assign-roles",
+            "--dash-outline-program",
+            "--dash-lower-sequences",
+            "--mlir-print-op-generic",
+            "--mlir-print-local-scope",
+        ]
+        self.generic = one_thread.pipe([tool.tool, str(program), *passes])
+
+    @staticmethod
+    def units_of(records: list[tuple[int, ...]], kv_heads: int) -> list[int]:
+        return [2 * kv_heads * record[2] for record in records]
 
 
 # That of order-entry.py, with the parameters of a list, on a buffer that has records in it.
@@ -263,6 +299,8 @@ def check_records(entries: Entries, rng: random.Random) -> list[str]:
             if want != have
         ][:2]
         units = [words[HEADER + RECORD * i + 8] for i in range(count + 1)]
+        if isinstance(entries, Forward) and units != entries.units_of(expected, kv_heads=2):
+            failures.append(f"{lists}: units {units} of a forward")
         if units != sorted(units) or any(
             word != UNTOUCHED for word in words[HEADER + RECORD * (count + 1) :]
         ):
@@ -325,6 +363,7 @@ def main() -> int:
     arguments, rest = parser.parse_known_args()
     sys.argv[1:] = rest
     tool, tally = DashOpt.from_arguments(__doc__), Tally()
+    tally.check(check_records(Forward(tool, workers=8), random.Random("forward")))
     for number, (kind, level) in enumerate(KINDS):
         for mask in MASKS:
             if not one_thread.has_formulas(kind, mask):

@@ -5,7 +5,9 @@
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling | not dash-opt --dash-choose-tiling='structure=alternating' 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling | not dash-opt --dash-tile='q=64' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/ scale(%%scale)/ scale(%%minus)/; s/^  dash.attention_fwd/  %%minus = arith.constant -0.5 : f32\n&/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first' 2>&1 | FileCheck %s --check-prefix=SCALE
-// RUN: sed 's/memref<?x?/memref<1x?/; s/ scale(%%scale)/& sequences(<?>)/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first' 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: sed 's/ scale(%%scale)/& sequences(<[300, 300], [40, 70]>)/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first' 2>&1 | FileCheck %s --check-prefix=STATED
+// RUN: sed 's/ scale(%%scale)/& sequences(<?>)/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first table=true' 2>&1 | FileCheck %s --check-prefix=OPEN
+// RUN: sed 's/ scale(%%scale)/& sequences(<[256, 256], [256, 128]>)/; s/<causal>/<causal, blocks = #dash.blocks<q = 128, kv = 128, bits = dense<true> : tensor<2x2xi1>>>/' %dash_examples/fwd-causal.mlir | not dash-opt --dash-to-ptx='kind=longest-first table=true sizes=heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=BITMAP
 // RUN: not dash-opt %dash_examples/fwd-causal.mlir --dash-to-ptx='kind=longest-first consumers=by-gradient' 2>&1 | FileCheck %s --check-prefix=CONSUMERS
 // RUN: not dash-opt %dash_examples/fwd-causal.mlir --dash-to-ptx='kind=longest-first contributions=true' 2>&1 | FileCheck %s --check-prefix=CONTRIBUTIONS
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile=split=dq --dash-apply-schedule='assume=true' --dash-verify-schedule | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=BACKWARD
@@ -18,7 +20,9 @@
 // OTHER: error: has a tiling: it is not what the options ask for: drop them, or the tiling; expected #dash.tiling<
 // TWICE: error: has a tiling, which says its rows and columns: drop 'q', 'kv' and 'widths' of --dash-tile
 // SCALE: error: the scale must be an argument of the function, or a constant above 0, got -0.5
-// LIST: error: kernels of a forward cover batches of equal sequences, not 'sequences': run it on the CPU (--dash-lower-to-loops, dash-run)
+// STATED: error: kernels of stated 'sequences' take their order as a table (table=true of --dash-to-ptx, form=table of --dash-apply-schedule); for lengths that are known at run time, state 'sequences(<?>)'
+// OPEN: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096
+// BITMAP: error: kernels cover bitmaps of batches of equal sequences, not of 'sequences'
 // BACKWARD: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
 // CONSUMERS: fwd-causal.mlir:[[#]]:3: error: a forward has one sum of outputs, and one role computes it: assign roles with consumers=together
 // CONTRIBUTIONS: fwd-causal.mlir:[[#]]:3: error: has no role that adds sums of steps, so there are no contributions to keep: drop 'contributions'

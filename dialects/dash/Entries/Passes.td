@@ -118,8 +118,8 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
 
     For a list of sequences, the entry runs in each launch, after that of `dash-lower-sequences`. It
     evaluates the formulas for each sequence separately, with its own tiles. Units follow those of
-    the sequence before. Each kv tile of each sequence has a line of visits. Between the records of
-    sequences and the lists, the entry writes the sequence of each q tile.
+    the sequence before. Each tile of each sequence that items own has a line of visits. Between the
+    records of sequences and the lists, the entry writes the sequence of each q tile.
 
     Needs: `dash-outline-program`. Leaves: the formulas. Does not: change orders that are tables:
     the launcher copies them from a file.
@@ -145,10 +145,11 @@ def LowerSequences : Pass<"dash-lower-sequences", "::mlir::ModuleOp"> {
     | 4 to 7 | end of its kv rows, kv rows, first kv tile, first line of visits |
     | 8 to 11 | number of its first unit of items; 0, 0, 0 |
 
-    Tiles are numbered through the list; empty sequences have none. The entry is one warp: it takes
-    32 sequences at a time, and adds the numbers of those before them. Whatever the input is, ranges
-    of rows ascend and lie within the tensors: a sequence begins at the largest number up to its
-    own, clamped to the tensor's rows.
+    Tiles are numbered through the list; empty sequences have none. Units are those of all items of
+    the sequences before: of kv heads, or of query heads where items own q tiles. The entry is one
+    warp: it takes 32 sequences at a time, and adds the numbers of those before them. Whatever the
+    input is, ranges of rows ascend and lie within the tensors: a sequence begins at the largest
+    number up to its own, clamped to the tensor's rows.
 
     Needs: `dash-outline-program`. Leaves: formulas, for `dash-lower-order`, whose entry runs after
     this one. Does not: touch lists of stated lengths, whose records come with their table.

@@ -8,10 +8,9 @@
 
 namespace mlir::dash {
 
-/// The sizes of a tensor's side.
-inline StringRef headsOf(TensorRoleAttr tensor) {
-  return tensor.isKeyValue() ? "kv_heads" : "heads";
-}
+/// The sizes of a side, or of a tensor's.
+inline StringRef headsOf(TensorSide side) { return side == TensorSide::KV ? "kv_heads" : "heads"; }
+inline StringRef headsOf(TensorRoleAttr tensor) { return headsOf(tensor.getSide()); }
 inline StringRef rowsOf(TensorRoleAttr tensor) {
   return tensor.isKeyValue() ? "kv_rows" : "q_rows";
 }

@@ -66,7 +66,7 @@ enum OrderSequence : int64_t {
   SequenceKvEnd,
   SequenceKvRows,
   SequenceFirstKvTile,
-  SequenceFirstVisit, ///< first line of visits of its kv tiles, if formulas fill the buffer
+  SequenceFirstVisit, ///< first line of visits of its items' tiles, if formulas fill the buffer
   SequenceFirstUnit,  ///< first unit of its items, likewise
   orderSequenceWords = 12
 };

@@ -68,8 +68,8 @@ int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
 LogicalResult verifyWidths(ItemsOp items);
 /// Fails, stating what runs them, if items own q tiles and are no forward: no kernel does.
 LogicalResult verifyIsKernel(ItemsOp items);
-/// Fails, stating what kernels cover, if a forward is no batch of equal sequences, or its scale is
-/// neither an argument nor above 0: only then are hidden scores, -inf, the lowest.
+/// Fails, stating what kernels cover, if a forward's scale is neither an argument nor above 0: only
+/// then are hidden scores, -inf, the lowest.
 LogicalResult verifyForward(ItemsOp items);
 /// Fails, stating what to run, if the order is not proven.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);

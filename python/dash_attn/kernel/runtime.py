@@ -199,6 +199,8 @@ class Kernel:
         lse: Any,
         *,
         sink: Any = None,
+        cu_seqlens_q: Any = None,
+        cu_seqlens_kv: Any = None,
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
@@ -208,21 +210,17 @@ class Kernel:
         q is [batch, heads, q_rows, head_dim], k [batch, kv_heads, kv_rows, head_dim], v the same
         with its own head dim, o as q with that of v; lse [batch, heads, q_rows], f32, natural
         logarithms; sink, for a kernel with one, [heads], f32. scale: a factor on scores, above 0.
-        All else is as `backward` has it. Raises ArgumentError or CapacityError before anything is
-        written, and DriverError if a launch fails.
+        Rows of o and lse outside all sequences are not written. All else is as `backward` has it.
+        Raises ArgumentError or CapacityError before anything is written, and DriverError if a
+        launch fails.
         """
         if not self._is_forward:
             raise ArgumentError(f"'{self.name}' computes gradients: call backward")
-        if (sink is None) == ("sink" in self._names):
-            raise ArgumentError(
-                f"sink: expected f32 on the device, found None: '{self.name}' has a sink"
-                if sink is None
-                else f"sink: '{self.name}' takes none: it was not compiled for 'sink(...)'"
-            )
+        beside = self._given_beside((SINK[:1], (sink,)), (LENGTHS, (cu_seqlens_q, cu_seqlens_kv)))
         number = self._number(scale)
         if not number > 0:
             raise ArgumentError(f"scale: expected a number above 0, found {number}")
-        self._run((q, k, v, o, lse, *(() if sink is None else (sink,))), number, stream, layout)
+        self._run((q, k, v, o, lse, *beside), number, stream, layout)
 
     def _run(self, given: tuple[Any, ...], scale: float | None, stream: Any, layout: str) -> None:
         # a number from here on: a scalar of a library may change its value
@@ -333,10 +331,17 @@ class Kernel:
             raise ArgumentError(
                 f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'"
             )
-        for names, values, what, why, clause in (
-            (SINK, sink, "f32", "has a sink", "sink(...)"),
-            (LENGTHS, lengths, "i32", "is of a list of sequences", "sequences(<?>)"),
-        ):
+        return tensors + self._given_beside((SINK, sink), (LENGTHS, lengths))
+
+    def _given_beside(self, *groups: tuple[tuple[str, ...], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """A sink and offsets, as the kernel has them or not."""
+        found: tuple[Any, ...] = ()
+        for names, values in groups:
+            what, why, clause = (
+                ("i32", "is of a list of sequences", "sequences(<?>)")
+                if names is LENGTHS
+                else ("f32", "has a sink", "sink(...)")
+            )
             for name, value in zip(names, values):
                 if (value is None) == (name in self._names):
                     raise ArgumentError(
@@ -344,8 +349,8 @@ class Kernel:
                         if value is None
                         else f"{name}: '{self.name}' takes none: it was not compiled for '{clause}'"
                     )
-            tensors += values if names[0] in self._names else ()
-        return tensors
+            found += values if names[0] in self._names else ()
+        return found
 
     def _streams(self, handle: int) -> _Streams:
         """A thread that ends takes its own along."""
