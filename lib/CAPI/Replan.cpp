@@ -124,6 +124,7 @@ public:
     problem.kvHeads = sizes.kvHeads;
     problem.headDim = number("head_dim");
     problem.headDimV = number("head_dim_v");
+    problem.own = ownsQ() ? TensorSide::Q : TensorSide::KV;
     findStep(problem);
     SequenceLengths rows{roundUp(sizes.qRows, step.q), roundUp(sizes.kvRows, step.kv)};
     problem.sequences.assign(sizes.batch, rows);
@@ -167,6 +168,9 @@ public:
   }
 
 private:
+  /// Its items own q tiles, so nothing that they add is shared.
+  bool ownsQ() const { return program->getString("own") == "q"; }
+
   /// Not if the entry is that of a gradient apart, which adds nothing.
   static bool takesTurns(const launch::Entry &entry) {
     return llvm::any_of(entry.parameters, [](const launch::Parameter &parameter) {
@@ -270,7 +274,7 @@ private:
     // Keys are (sequence, head) and tile; kv heads are numbers below 0.
     llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf;
     std::optional<StringRef> apart = program->getString("apart");
-    if (apart == "all")
+    if (apart == "all" || ownsQ())
       return false;
     bool hasParts = program->getInteger("parts") != 1 && !apart;
     ArrayRef<int32_t> lists = words.slice(orderHeaderWords, manifest.workers + 1);

@@ -32,7 +32,7 @@ def compile_example(name: str, mask: str, options: str) -> Path:
     subprocess.run(
         [
             "dash-opt",
-            str(EXAMPLES / f"bwd-{mask}.mlir"),
+            str(EXAMPLES / f"{'' if mask.startswith('fwd') else 'bwd-'}{mask}.mlir"),
             f"--dash-to-ptx={options} output={TMP}/{name}",
             "-o",
             "/dev/null",
@@ -81,6 +81,9 @@ def same_as_compiled() -> None:
             ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),
             ("causal", "kind=synthesized workers=8 parts=2 apart=all table=true", SIZES),
             ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES),
+            # A forward: items own q tiles, and no worker waits.
+            ("fwd-causal", "kind=longest-first workers=8 table=true", SIZES),
+            ("fwd-causal", "kind=ascending workers=8 table=true q-tile=64", SIZES),
             # And not for its parts.
             (
                 "causal",

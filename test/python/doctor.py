@@ -133,7 +133,7 @@ def cache_folders() -> None:
             said = call(*OPTIONS, "--gpu=9.0", status=0, **environment)
             assert (
                 "its order was kept" in said
-                and f"orders in {folder}/orders, yours: 2 files" in said
+                and f"orders in {folder}/orders, yours: 3 files" in said
             ), said
     with mock.patch.dict(os.environ, {"DASH_CACHE": "off"}):
         assert machine.cache_folder() is None and machine.caches()[0] == {
@@ -167,7 +167,9 @@ def calls() -> None:
     found = answer(small, 90)
     wanted = order_for(Wanted(64, 64, "bf16", (-1, 0)), 1, 2, 1, 256, 256).wanted
     manifest = json.loads(texts_of(wanted)[0])
-    (kernel,) = found.kernels
+    forward, kernel = found.kernels
+    assert forward["wanted"]["is_forward"] and forward["level"] == "row", forward
+    assert forward["tiles"] == {"q": 128, "kv": 128} and forward["order"] == "longest-first"
     assert (kernel["certificate"], kernel["ptx"], kernel["order"]) == (
         manifest["certificate"],
         manifest["ptx"]["sha256"],
@@ -198,33 +200,28 @@ def calls() -> None:
         ), (change, found)
         assert f"refused      {expected}" in str(found)
     assert answer(small, 80, "old").refused == ask(capability=80, device="old")
-    # Kernels that no front end has.
-    for change, words in (
-        ({"softcap": 30.0}, "it takes no softcap"),
-        ({"level": "machine"}, "no forward pass"),
-        ({"kv_rows": 300}, "aligned at the bottom right"),
-        (
-            {"head_dim_v": 32, "softcap": 30.0, "sequences": 2, "has_sink": True},
-            "it takes no softcap",
-        ),
-        ({"softcap": 30.0, "sequences": 2, "has_sink": True}, "it takes no softcap"),
+    # What only a forward of dash's serves.
+    for change in (
+        {"softcap": 30.0},
+        {"level": "machine"},
+        {"kv_rows": 300},
+        {"head_dim_v": 32, "softcap": 30.0, "has_sink": True},
+        {"softcap": 30.0, "sequences": 2, "has_sink": True},
+        {"sequences": 2, "level": "batch"},
     ):
         found = answer(replace(small, **change), 90)
-        assert f"{change.get('head_dim_v', 64)}x" in found.files[0]["program.mlir"].decode() and (
-            "softcap(" in found.files[0]["program.mlir"].decode()
-        ) == ("softcap" in change)
-        assert (
-            not found.refused
-            and words in found.by_hand
-            and len(found.kernels) == 1
-            and "served by    Kernel.compile; not by attention()" in str(found)
-        ), found
-    assert not answer(replace(small, sequences=2, level="batch"), 90).by_hand
+        assert not found.refused and not found.by_hand and len(found.kernels) == 2, found
+        for files in found.files:
+            program = files["program.mlir"].decode()
+            assert f"{change.get('head_dim_v', 64)}x" in program
+            assert ("softcap(3.0" in program) == ("softcap" in change), program
+            assert ("sequences(<?>)" in program) == ("sequences" in change), program
+        assert [one["level"] for one in found.kernels] == ["row", change.get("level", "run")]
     apart = answer(replace(small, head_dim_v=32), 90)
     assert (
         not apart.by_hand
         and apart.kernels[0]["wanted"]["head_dim_v"] == apart.kernels[0]["head_dim_v"] == 32
-        and str(apart).count("head dim 64/32, ") == 2
+        and str(apart).count("head dim 64/32, ") == 3
     ), apart
     sliced = answer(Call(head_dim=64, heads=1, kv_heads=1, batch=65536 + 2, rows=1), 90)
     assert sliced.launches == 2 and "launches     2 slices" in str(sliced), sliced
@@ -442,7 +439,11 @@ def reports() -> None:
         "doctor.json",
         "doctor.txt",
         "reproduce.py",
-        *(f"call0/kernel0/{name}" for name in ("program.mlir", "manifest.json", "kernel.json")),
+        *(
+            f"call0/kernel{i}/{name}"
+            for i in range(2)
+            for name in ("program.mlir", "manifest.json", "kernel.json")
+        ),
     }
     about = json.loads(held["doctor.json"])
     assert set(about["machine"]["environment"]) <= set(machine.VARIABLES)
@@ -455,7 +456,8 @@ def reports() -> None:
         == about["calls"][0]["kernels"][0]["certificate"]
     )
     assert (
-        "dash.attention_bwd" in held["call0/kernel0/program.mlir"]
+        "dash.attention_fwd" in held["call0/kernel0/program.mlir"]
+        and "dash.attention_bwd" in held["call0/kernel1/program.mlir"]
         and json.loads(held["call0/kernel0/kernel.json"])["asked"]["rows"] == 256
     )
 
@@ -471,7 +473,10 @@ def reports() -> None:
 
     assert reproduce() == (
         0,
-        "call0/kernel0: the PTX and the certificate are those of the report\n",
+        "".join(
+            f"call0/kernel{i}: the PTX and the certificate are those of the report\n"
+            for i in range(2)
+        ),
     ), reproduce()
     kernel = TMP / "report/call0/kernel0/kernel.json"
     kernel.write_text(

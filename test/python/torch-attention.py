@@ -297,7 +297,7 @@ def refusals() -> None:
         (tensors(batch=0), {}, "q: expected a batch of at least 1, found 0"),
         (
             tensors(kv_rows=16),
-            {"causal": True},
+            {"causal": True, "forward": "torch"},
             (
                 "causal: expected as many rows of q as of k, found 12 and 16: PyTorch's forward"
                 " pass would hide other elements than the kernel (dash's causal masks are aligned"
@@ -309,11 +309,36 @@ def refusals() -> None:
         ((q, k, v), {"level": "best"}, "level: expected one of run, batch, machine, found 'best'"),
         (
             (q, k, v),
-            {"level": "batch"},
+            {"level": "batch", "forward": "torch"},
             (
-                "level: expected 'run', found 'batch': no forward pass of the framework promises"
-                " it; that of packed sequences does: give thd and cu_seqlens_q"
+                "level: expected 'run', found 'batch': no forward pass of PyTorch promises it;"
+                ' leave out forward="torch"'
             ),
+        ),
+        (
+            (q, k, v),
+            {"softcap": 30.0, "forward": "torch"},
+            'softcap: PyTorch has no forward pass with one; leave out forward="torch"',
+        ),
+        ((q, k, v), {"forward": "cudnn"}, "forward: expected 'dash' or 'torch', found 'cudnn'"),
+        ((q, k, v), {"forward": None}, "forward: expected 'dash' or 'torch', found None"),
+        ((q, k, v), {"softcap": None}, "softcap: expected a number, or 0 for none, found NoneType"),
+        ((q, k, v), {"softcap": True}, "softcap: expected a number, or 0 for none, found bool"),
+        *(
+            (
+                (q, k, v),
+                {"softcap": cap},
+                f"softcap: expected a finite number above 0, or 0 for none, found {cap}",
+            )
+            for cap in (-1.0, float("inf"), float("nan"))
+        ),
+        *(
+            (
+                (q, k, v),
+                {"scale": scale},
+                f'scale: expected a number above 0, found {scale}; forward="torch" takes any',
+            )
+            for scale in (0.0, -0.5)
         ),
         ((q, k, v), {"scale": "1"}, "scale: expected a number, found str"),
         ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
@@ -385,7 +410,14 @@ def registry() -> None:
         thread.join()
     assert len({id(kernel) for kernel in asked}) == 1
     explained = dash_attn.explain(q, k, v, causal=True)
-    assert explained and explained.certificate == asked[0].certificate, explained
+    both = explained.certificate.split()
+    assert explained and both[1:] == [asked[0].certificate], explained
+    foreign = dash_attn.explain(q, k, v, causal=True, forward="torch")
+    assert foreign.certificate == asked[0].certificate and foreign.order == explained.order
+    assert "aten::_scaled_dot_product_cudnn_attention" in foreign.forward, foreign
+    assert explained.forward == (
+        "dash, causal mask, bf16, head dim 64, tiles 128 x 128, level row"
+    ), explained
     assert [line.split()[0] for line in str(explained).splitlines()] == [
         "forward",
         "backward",
@@ -395,12 +427,13 @@ def registry() -> None:
     assert "ascending, level run, 132 workers, predicted 1.000 x its lower bound\n" in str(
         explained
     ) and "causal mask, bf16, head dim 64" in str(explained)
-    assert "window = [4, 0] mask" in str(
-        dash_attn.explain(q, k, v, window=(4, 0))
-    ) and "_flash_attention_forward" in str(dash_attn.explain(q, k, v, window=(4, 0)))
-    assert not dash_attn.explain(q, k, v, level="batch") and str(
-        dash_attn.explain(1, k, v)
-    ).startswith("refused ")
+    windowed = dash_attn.explain(q, k, v, window=(4, 0), forward="torch")
+    assert "window = [4, 0] mask" in windowed.backward
+    assert "_flash_attention_forward" in windowed.forward, windowed
+    assert str(dash_attn.explain(1, k, v)).startswith("refused ")
+    of_batch = dash_attn.explain(q, k, v, causal=True, level="batch")
+    assert of_batch.level == "batch" and of_batch.order == "symmetric-shift", of_batch
+    assert of_batch.certificate.split()[0] == both[0], "forwards are of level row whatever is asked"
     assert (
         kernels.kernel_for((128, 128), torch.float16, (-1, -1), "batch").manifest["program"]["kind"]
         == "shift"

@@ -338,7 +338,8 @@ def certificates() -> None:
     made = json.loads(json.dumps(audit.certificate(model, found)))
     assert made["run"]["entries"] == len(found.entries) and made["run"]["steps"] == 1
     assert [(one["order"], one["level"], one["window"]) for one in made["kernels"]] == [
-        ("ascending", "run", [-1, 0])
+        ("longest-first", "row", [-1, 0]),
+        ("ascending", "run", [-1, 0]),
     ]
     assert made["versions"]["torch"] == torch.__version__ and made["drop_in"]["is_enabled"] is False
     assert audit.check(made, model) == []
@@ -346,7 +347,7 @@ def certificates() -> None:
         model.layers[1].linear.bias.view(torch.int16)[4] ^= 1
     weight = "layers.1.linear.bias"
     changed = json.loads(json.dumps(made))
-    changed["versions"]["torch"], changed["kernels"][0]["certificate"] = "2.0", "sha256:0"
+    changed["versions"]["torch"], changed["kernels"][1]["certificate"] = "2.0", "sha256:0"
     torch.backends.cudnn.deterministic = True
     said = audit.check(changed, model)
     assert said[:2] == [
@@ -355,7 +356,7 @@ def certificates() -> None:
     ]
     assert (
         said[2]
-        == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}"
+        == f"kernels[1].certificate: expected sha256:0, found {made['kernels'][1]['certificate']}"
         and len(said) == 4
     ), said
     assert said[3].startswith(f"weights.{weight}: expected {made['weights'][weight]}, found "), said

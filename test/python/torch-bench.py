@@ -139,10 +139,7 @@ def calls() -> None:
             and not torch.utils.deterministic.fill_uninitialized_memory
         )
     runs, refused = bench_calls.runs_of(Case(64, CAUSAL, 12, 24, 1, 4, 2), "cpu")
-    assert (
-        refused["dash"].startswith("causal: expected as many rows")
-        and refused["flash-attn"] == "no such rectangles"
-    ), refused
+    assert "dash" in runs and refused["flash-attn"] == "no such rectangles", refused
 
 
 def rows() -> None:

@@ -47,7 +47,7 @@ def as_explained() -> None:
         if explained:
             assert [
                 one["certificate"] for one in found.kernels
-            ] == explained.certificate.split() and found.kernels[0]["order"] == explained.order
+            ] == explained.certificate.split() and found.kernels[-1]["order"] == explained.order
         else:
             reason = found.refused or found.by_hand
             assert explained.refusal.split(":")[0] == reason.split(":")[0], (explained, found)

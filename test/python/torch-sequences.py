@@ -18,7 +18,7 @@ from on_cpu import LAUNCHED, LIBRARY, gradients_of_lists  # noqa: E402
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention  # noqa: E402
 from dash_attn.reference import Mask, backward, forward  # noqa: E402
-from dash_attn.torch import operator, problem, sequences  # noqa: E402
+from dash_attn.torch import operator, problem  # noqa: E402
 from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
 
 BF16, EMPTY = torch.bfloat16, torch.empty(0)
@@ -193,7 +193,7 @@ def in_pytorch() -> None:
         ),
         RuntimeError,
     )
-    assert reason == sequences.NO_VMAP, reason
+    assert reason == operator.NO_VMAP, reason
 
 
 def by_pytorch() -> None:
@@ -349,18 +349,19 @@ def refusals() -> None:
         }
         assert dash_attn.explain(q, k, v, **wrong).refusal == message
     explained = dash_attn.explain(q, k, v, causal=True, level="batch", **given)
-    assert (
-        explained
-        and "symmetric-shift, level batch" in str(explained)
-        and "packed, one split" in str(explained)
-    ), explained
+    assert explained and "symmetric-shift, level batch" in str(explained), explained
+    assert explained.forward.endswith(", level row"), explained
+    theirs = dash_attn.explain(q, k, v, causal=True, level="batch", forward="torch", **given)
+    assert theirs and "packed, one split" in theirs.forward, theirs
     problem.HAS_SPLITS = False
-    reason = refused(lambda: attention(q, k, v, level="batch", **given), ArgumentError)
-    assert reason.startswith(
-        "level: expected 'run', found 'batch': no forward pass of the framework promises it;"
-        f" PyTorch {torch.__version__} cannot tell FlashAttention to take one split, newer ones"
-        " can; or: kernels of this level"
+    reason = refused(
+        lambda: attention(q, k, v, level="batch", forward="torch", **given), ArgumentError
+    )
+    assert reason == (
+        "level: expected 'run', found 'batch': no forward pass of PyTorch promises it; leave out"
+        ' forward="torch"'
     ), reason
+    assert dash_attn.explain(q, k, v, causal=True, level="batch", **given)
     problem.HAS_SPLITS = True
 
 

@@ -21,6 +21,7 @@ from torch._dynamo.testing import AotEagerAndRecordGraphs  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
 from dash_attn.torch import operator, sinks  # noqa: E402
+from dash_attn.torch.forward import forward_operator  # noqa: E402
 
 HEADS, KV_HEADS, ROWS = 4, 2, 12
 
@@ -95,11 +96,14 @@ def gradients() -> None:
         {"scale": 0.3},
         {"window": (3, 0)},
         {"causal": True, "layout": "bshd"},
+        {"causal": True, "forward": "torch"},
+        {"window": (3, 0), "forward": "torch"},
     ):
         for of_sink in (torch.bfloat16, torch.float32):
             inputs = tensors(layout=options.get("layout", "bhsd"), of_sink=of_sink)
             ours = found(attention, *inputs, **options)
-            demand_close(ours, exact(*inputs, **options))
+            asked = {name: one for name, one in options.items() if name != "forward"}
+            demand_close(ours, exact(*inputs, **asked))
             assert ours[-1].dtype == of_sink
     assert {(by, window) for by, window, _ in LAUNCHED} == {
         ("dash, sink", window) for window in ((-1, 0), (-1, -1), (3, 0))
@@ -114,8 +118,8 @@ def gradients() -> None:
 
 
 def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> list[torch.Tensor]:
-    """By a graph that has the operator for the sink's part, and no sigmoid that a compiler would
-    compute by code of its own."""
+    """By a graph that has dash's forward, or PyTorch's and the operator for the sink's part; it has
+    no sigmoid that a compiler would compute by code of its own."""
     torch._dynamo.reset()
     backend = AotEagerAndRecordGraphs()
     ours = found(
@@ -124,9 +128,10 @@ def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> li
         **options,
     )
     called = [node.target for graph in backend.fw_graphs for node in graph.graph.nodes]
-    assert called.count(sinks.add_sink) == 1 and not any("sigmoid" in str(one) for one in called), (
-        called
-    )
+    of_sink = sinks.add_sink if options.get("forward") == "torch" else forward_operator
+    counts = [called.count(one) for one in (sinks.add_sink, forward_operator)]
+    assert called.count(of_sink) == sum(counts) == 1, called
+    assert not any("sigmoid" in str(one) for one in called), called
     return ours
 
 
@@ -152,7 +157,14 @@ def in_operator() -> None:
                 (o, lse, sink),
                 test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
             )
-    for options in ({}, {"causal": True}, {"window": (3, 0)}, {"causal": True, "layout": "bshd"}):
+    for options in (
+        {"forward": "torch"},
+        {"causal": True},
+        {"causal": True, "forward": "torch"},
+        {"window": (3, 0), "forward": "torch"},
+        {"causal": True, "layout": "bshd"},
+        {"causal": True, "layout": "bshd", "forward": "torch"},
+    ):
         inputs = tensors(layout=options.get("layout", "bhsd"))
         ours, theirs = compiled(*inputs, **options), found(attention, *inputs, **options)
         demand_same(ours, theirs)
@@ -364,12 +376,15 @@ def refusals() -> None:
         )
         assert reason == message == explain(*arguments, **options).refusal, reason
         assert not LAUNCHED
-    said = explain(q, k, v, causal=True, sink=sink)
+    said = explain(q, k, v, causal=True, sink=sink, forward="torch")
     assert (
         said
         and said.forward.endswith(", and the part of the sink")
-        and said.certificate != explain(q, k, v, causal=True).certificate
+        and said.certificate != explain(q, k, v, causal=True, forward="torch").certificate
     )
+    own = explain(q, k, v, causal=True, sink=sink)
+    assert own.forward == "dash, causal mask, bf16, head dim 64, tiles 128 x 128, level row", own
+    assert own.certificate.endswith(said.certificate) and own.certificate != said.certificate
 
 
 gradients()

@@ -23,7 +23,7 @@ from ..kernel.library import Region, library
 from ..kernel.orders import order_for, texts_of
 from ..kernel.problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
 from ..kernel.runtime import maker_of
-from ..torch import flash3, pieces, sequences
+from ..torch import flash3, foreign, pieces
 from ..torch.kernels import kernel_for, kernel_of
 from ..torch.problem import ELEMENTS, refusal_of_device
 from .kept import KeptKernel
@@ -64,7 +64,7 @@ class Batches:
         of_forward = (
             flash3.operator_of_forward()
             if self.is_flash3
-            else sequences.operator_of_forward(self.head_dim, self.head_dim)
+            else foreign.operator_of_forward(CAUSAL, self.head_dim, self.head_dim, is_list=True)
         )
         return of_forward, list(_certificates(self.head_dim, self.dtype, self.group))
 
@@ -98,7 +98,7 @@ class Batches:
                     q, k, v, cu_q, cu_k, *bounds, is_causal=True, scale=self.scale
                 )
             else:
-                o, lse = sequences.forward(q, k, v, cu_q, cu_k, *bounds, *CAUSAL, self.scale)
+                o, lse = foreign.of_sequences(q, k, v, cu_q, cu_k, *bounds, *CAUSAL, self.scale)
             for run, of_q in zip(some, _parts(lengths[0])):
                 yield run, o[of_q].transpose(0, 1), lse[:, of_q]
 

@@ -15,26 +15,20 @@ from ..errors import ArgumentError, CompileError
 from ..kernel.assembler import refusal_of as refusal_of_assembler
 from ..kernel.compiler import compile_program
 from ..kernel.coverage import UNKNOWN, Coverage, ask
-from ..kernel.orders import order_for, texts_of
+from ..kernel.orders import forward_for, order_for, texts_of
 from ..kernel.problem import (
     ELEMENTS,
-    OWN_FORWARD,
+    ROW,
     Wanted,
     Window,
     for_any_sizes,
     head_dims,
     program_of,
-    refusal_of_level,
-    refusal_of_rectangle,
     slices_of,
 )
 from ..kernel.programs import cache_folder, folders, has_kept
 from ..support.files import read_bytes
 
-OWN_PROGRAM = (
-    "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of"
-    " yours"
-)
 # of the program in a manifest
 OF_KERNEL = (
     "element",
@@ -137,7 +131,8 @@ class Answer:
                 (
                     "kernel",
                     (
-                        f"{one['mask']} mask, {one['element']}, head dim"
+                        f"{'forward' if (one['wanted'] or {}).get('is_forward') else 'backward'},"
+                        f" {one['mask']} mask, {one['element']}, head dim"
                         f" {head_dims(one['head_dim'], one['head_dim_v'])}, tiles"
                         f" {one['tiles']['q']} x {one['tiles']['kv']}, order {one['order']}, level"
                         f" {one['level']}, {one['workers']} workers{parts}"
@@ -179,44 +174,19 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
     if not isinstance(covered, Coverage):
         found.refused = covered
         return found
-    found.by_hand = _by_hand(call)
     try:
         for wanted, sizes, launches in _wanted(call):
             found.launches += launches
-            _add(found, call, wanted, sizes, ptxas)
+            _add(found, wanted, sizes, ptxas)
     except (ArgumentError, CompileError) as error:
         found.refused = str(error)
     return found
 
 
-def _by_hand(call: Call) -> str:
-    """Why `attention` does not compute what kernels would, or empty."""
-    if call.softcap:
-        return f"it takes no softcap; {OWN_PROGRAM}"
-    shapes = [
-        (call.batch, heads, rows, call.head_dim)
-        for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))
-    ]
-    of_level = None if call.sequences else refusal_of_level(call.level, OWN_FORWARD)
-    return (
-        of_level
-        or (
-            refusal_of_rectangle(*shapes, "bhsd", "the framework's")
-            if call.window[1] == 0 and call.window[0] < 0
-            else None
-        )
-        or ""
-    )
-
-
-def _own_program(program: str, call: Call) -> str:
-    """A program of front ends as one that says what they do not."""
-    return program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
-
-
 def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
-    """Kernels without an order, the sizes of a launch of each, and how many launches it has."""
-    wanted = Wanted(
+    """Kernels of both ways without an order, the sizes of a launch of each, and how many launches
+    the gradients have with it."""
+    backward = Wanted(
         call.head_dim,
         call.columns_v,
         ELEMENTS[call.dtype],
@@ -224,9 +194,11 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
         level=call.level,
         is_list=bool(call.sequences),
         has_sink=call.has_sink,
+        softcap=call.softcap,
     )
+    forward = backward._replace(level=ROW, is_forward=True)
     if call.sequences:
-        return [(wanted, (), 1)]
+        return [(forward, (), 0), (backward, (), 1)]
     of_kv = call.batch, call.kv_heads, call.columns
     q = (call.batch, call.heads, call.rows, call.head_dim)
     k, v = (*of_kv, call.head_dim), (*of_kv, call.columns_v)
@@ -238,32 +210,25 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
             call.columns,
         )
         counted[sizes] = counted.get(sizes, 0) + 1
-    return [(wanted, sizes, launches) for sizes, launches in counted.items()]
+    return [
+        *((forward, sizes, 0) for sizes in counted),
+        *((backward, sizes, launches) for sizes, launches in counted.items()),
+    ]
 
 
-def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
+def _add(found: Answer, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
     """Compiles a kernel and makes its order, as the first call of a process does."""
     before, begin = _orders(), time.monotonic()
-    is_own = bool(call.softcap)
-    if sizes and not is_own:
+    if sizes and wanted.is_forward:
+        wanted = forward_for(wanted, *sizes)
+    elif sizes:
         wanted = order_for(wanted, *sizes).wanted
-    program, options, _ = program_of(
-        for_any_sizes(wanted if wanted.kind or wanted.is_list else wanted._replace(kind="shift"))
-    )
-    if is_own:
-        program = _own_program(program, call)
-        if sizes:
-            options = "kind=auto apart=auto sizes=batch:{},heads:{},kv-heads:{},q:{},kv:{}".format(
-                *sizes
-            )
-        (compiled,) = compile_program(program, options)
-        manifest, ptx = compiled.manifest.encode(), compiled.ptx
-    else:
-        manifest, ptx, _ = texts_of(wanted)
+    program, options, _ = program_of(for_any_sizes(wanted))
+    manifest, ptx, _ = texts_of(wanted)
     seconds, raw = time.monotonic() - begin, json.loads(manifest)
     about = raw["program"]
     cost = {"compile": f"compiled and ordered in {seconds:.1f} s of the host, once a process"}
-    if sizes and wanted.sizes and not is_own:
+    if sizes and wanted.sizes and not wanted.is_forward:
         cost["order"] = (
             "orders are not kept (the cache is off)"
             if cache_folder() is None
@@ -284,7 +249,7 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
             "sizes": list(sizes),
             "certificate": raw["certificate"],
             "ptx": raw["ptx"]["sha256"],
-            "wanted": None if is_own else wanted._asdict(),
+            "wanted": wanted._asdict(),
             "options": options,
             "first_call": cost,
         }

@@ -2,8 +2,8 @@
 reproduce.py, in the folder where it was unpacked.
 
 Each kernel is compiled here, and its PTX and certificate compared with those of the report.
-Where there are PyTorch and a GPU, gradients of random tensors are computed three times, and
-their bits compared. The status is 0 where all is equal, 1 where something differs.
+Where there are PyTorch and a GPU, it computes with random tensors three times, and its bits are
+compared. The status is 0 where all is equal, 1 where something differs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def compare(place: Path) -> tuple[dict[str, Any], Any, list[str]]:
     )
 
 
-def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
-    """Whether they have the same bits each time; in words."""
+def results(kernel: Kernel, told: dict[str, Any]) -> str:
+    """Whether what it computes has the same bits each time; in words."""
     import torch
 
     asked, dtype = told["asked"], {"bf16": torch.bfloat16, "f16": torch.float16}[told["element"]]
@@ -62,6 +62,7 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
         asked["rows"],
         asked["kv_rows"] or asked["rows"],
     )
+    is_forward = told["wanted"]["is_forward"]
     generator = torch.Generator(device="cuda").manual_seed(0)
 
     def tensor(of_heads: int, of_rows: int, which: str) -> torch.Tensor:
@@ -81,12 +82,12 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
     lse = torch.full((batch, heads, rows), 8.0, device="cuda")
     more: dict[str, Any] = {}
     if asked.get("has_sink"):
-        of_each = (asked["sequences"],) if asked["sequences"] else (batch,)
-        more |= {
-            "sink": torch.zeros(heads, device="cuda"),
-            "dsink": torch.zeros(*of_each, heads, device="cuda"),
-        }
-    tensors = [q, k, v, do, o, lse, dq, dk, dv]
+        more["sink"] = torch.zeros(heads, device="cuda")
+        if not is_forward:
+            of_each = asked["sequences"] or batch
+            more["dsink"] = torch.zeros(of_each, heads, device="cuda")
+    tensors = [q, k, v, o, lse] if is_forward else [q, k, v, do, o, lse, dq, dk, dv]
+    written = [3, 4] if is_forward else [6, 7, 8]
     if asked.get("sequences"):
         tensors = [one[0].transpose(0, 1) if one.dim() == 4 else one[0] for one in tensors]
         for name, length in (("cu_seqlens_q", rows), ("cu_seqlens_kv", columns)):
@@ -98,18 +99,17 @@ def gradients(kernel: Kernel, told: dict[str, Any]) -> str:
         more["layout"] = "thd"
     found = []
     for _ in range(RUNS):
-        for one in tensors[-3:]:
-            one.fill_(float("nan"))  # what is not written shows
-        kernel.backward(*tensors, **more)
-        found.append([one.contiguous().view(torch.int16).clone() for one in tensors[-3:]])
+        for i in written:
+            tensors[i].fill_(float("nan"))  # what is not written shows
+        (kernel.forward if is_forward else kernel.backward)(*tensors, **more)
+        found.append([tensors[i].contiguous().view(torch.int16).clone() for i in written])
+    what = "o and the LSE" if is_forward else "gradients"
     same = all(torch.equal(one, other) for run in found[1:] for one, other in zip(found[0], run))
-    if not all(torch.isfinite(one).all() for one in tensors[-3:]):
-        return "gradients DIFFER from numbers: some are not finite"
-    return (
-        f"gradients have the same bits in {RUNS} runs"
-        if same
-        else f"gradients DIFFER between {RUNS} runs"
-    )
+    if any(tensors[i].isnan().any() for i in written):
+        return f"{what} DIFFER from numbers: some are NaN"
+    if not same:
+        return f"{what} DIFFER between {RUNS} runs"
+    return f"{what} have the same bits in {RUNS} runs"
 
 
 def has_gpu() -> bool:
@@ -126,7 +126,7 @@ def main() -> int:
         told, maker, differs = compare(place)
         said = differs or ["the PTX and the certificate are those of the report"]
         if told["wanted"] and has_gpu():
-            said.append(gradients(Kernel(maker), told))
+            said.append(results(Kernel(maker), told))
         failed |= bool(differs) or "DIFFER" in said[-1]
         print(f"{place.parent.name}/{place.name}: {'; '.join(said)}", flush=True)
     return int(failed)

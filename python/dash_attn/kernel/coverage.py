@@ -37,7 +37,7 @@ def ask(
     level: str = "",
     device: str = "",
     window: tuple[int, int] = (-1, -1),
-    **numbers: int,
+    **numbers: float,
 ) -> Coverage | str:
     """The coverage of a problem, or why no kernel computes it. numbers: of dash-c/Coverage.h,
     those that are known. Compiled programs take it for a constant, so they ask about constants."""
@@ -57,7 +57,7 @@ def _asked(
     level: str,
     device: str,
     window: tuple[int, int],
-    numbers: tuple[tuple[str, int], ...],
+    numbers: tuple[tuple[str, float], ...],
 ) -> Coverage | str:
     texts = [text.encode(errors="replace") for text in (element, level, device)]
     problem = Problem(*map(StringRef.of, texts))
@@ -67,7 +67,8 @@ def _asked(
         | dict(numbers)
     )
     for name, number in given.items():
-        setattr(problem, name, max(-(2**63), min(number, 2**63 - 1)))
+        is_float = isinstance(number, float)
+        setattr(problem, name, number if is_float else max(-(2**63), min(number, 2**63 - 1)))
     try:
         found = fill(CoverageOf(), library().dashCompilerCovers, ctypes.byref(problem))
     except ArgumentError as error:

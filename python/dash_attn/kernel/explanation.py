@@ -21,8 +21,9 @@ from .runtime import Kernel
 class Explanation:
     """refusal: why it is refused; empty if it is not, and then the rest says by what it is
     computed. launches: slices of the batch or of heads that the backward pass is computed in,
-    the first of which has the order; certificate: that of the slices, one behind the other where
-    the last ones have fewer sizes and so another order."""
+    the first of which has the order; certificate: that of dash's forward, if it is dash's, and of
+    the backward, one behind the other; of slices too, where the last ones have fewer sizes and so
+    another order."""
 
     refusal: str
     forward: str = ""
@@ -39,21 +40,24 @@ class Explanation:
 
     @staticmethod
     def of(
-        forward: str, kernels: Sequence[Kernel], predicted: float = 0, launches: int = 1
+        forward: str | Sequence[Kernel],
+        kernels: Sequence[Kernel],
+        predicted: float = 0,
+        launches: int = 1,
     ) -> Explanation:
-        """kernels: of slices that have different sizes."""
+        """forward: what computes it, in words, or its kernels; kernels: of gradients, those of
+        slices that have different sizes."""
+        own = () if isinstance(forward, str) else forward
         program = kernels[0].manifest["program"]
-        certificate = " ".join(dict.fromkeys(kernel.certificate for kernel in kernels))
+        certificates = dict.fromkeys(kernel.certificate for kernel in (*own, *kernels))
         return Explanation(
             "",
-            forward,
-            f"dash, {program['mask']} mask, {program['element']}, head dim"
-            f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
-            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
+            forward if isinstance(forward, str) else f"{_in_words(own[0])}, level row",
+            _in_words(kernels[0]),
             program["kind"],
             program["level"],
             program["workers"],
-            certificate,
+            " ".join(certificates),
             program["parts"],
             program.get("apart", ""),
             predicted,
@@ -86,6 +90,15 @@ class Explanation:
                 f"certificate  {self.certificate}",
             )
         )
+
+
+def _in_words(kernel: Kernel) -> str:
+    program = kernel.manifest["program"]
+    return (
+        f"dash, {program['mask']} mask, {program['element']}, head dim"
+        f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
+        f"tiles {program['tiles']['q']} x {program['tiles']['kv']}"
+    )
 
 
 def said_of(error: Exception) -> str:

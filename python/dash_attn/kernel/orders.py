@@ -21,7 +21,7 @@ from typing import Any
 
 from .compiler import Compiled
 from .library import Choice, Handle, StringRef, fill, library, make, named
-from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
+from .problem import ANY_SIZES, FULL, SEARCHED, Wanted, for_any_sizes, kind_of_lists, program_of
 from .programs import compiled_program
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
@@ -31,6 +31,11 @@ FEWEST_OF_FORMULAS = 1 << 16
 # kv tiles for each worker: with more of them parts save less than ordering the problem in each
 # number takes
 FEW = 4
+# of a forward: usual tiles, and what all of its q tiles and most kv tiles are multiples of
+ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
+# Up to this head dim a forward's q tiles have 192 rows, but for sequences of fewer rows than that:
+# they would be few tiles.
+FLAT, SHORT = 64, 2048
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -46,13 +51,30 @@ class Ordered:
 
 def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for
-    those that no kernel serves."""
+    those that no kernel serves. At a level above `run` the order is that of packed sequences, so
+    a sequence has the same bits in both."""
+    if wanted.level != "run":
+        return Ordered(wanted._replace(kind=kind_of_lists(wanted.window)), 0)
     ordered = _choose(wanted._replace(takes_delta=False), sizes)
     return (
         replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta))
         if wanted.takes_delta
         else ordered
     )
+
+
+def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
+    """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
+    SIZES names them. Nothing here changes a bit of a row."""
+    batch, heads, _, q_rows, kv_rows = sizes
+    if max(wanted.head_dim, wanted.head_dim_v) <= FLAT and q_rows < SHORT:
+        wanted = wanted._replace(q_tile=128)
+    pairs = batch * heads * -(-q_rows // ROWS_OF_TILE) * -(-kv_rows // ROWS_OF_TILE)
+    if pairs >= FEWEST_OF_FORMULAS:
+        return wanted
+    if wanted.window == FULL or q_rows == kv_rows:  # rows of the same tiles have the same order
+        q_rows, kv_rows = (-(-rows // ROWS_OF_TABLE) * ROWS_OF_TABLE for rows in (q_rows, kv_rows))
+    return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
 
 
 @functools.lru_cache(maxsize=4096)

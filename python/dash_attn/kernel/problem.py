@@ -20,6 +20,7 @@ from .coverage import Coverage, ask, limits
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
 # of determinism; which of them kernels keep is libdash's to say
 LEVELS = ("run", "batch", "machine", "world")
+DASH, TORCH = "dash", "torch"  # by whom a forward pass is
 LAYOUTS = ("bhsd", "bshd")
 PACKED = "thd"  # of sequences one behind the other: [rows, heads, head_dim]
 NAMES = ("q", "k", "v")
@@ -33,17 +34,31 @@ OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
+OF_FORWARD = "longest-first"  # the kind of every forward: bits of its rows follow from none
+ROW = "row"  # the level of every forward
 # that an order of gradients may have
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
+Q_TILES_OF_FORWARD = (0, 64, 128, 192)
 ANY_SIZES = (0, 0, 0, 0, 0)
-PROGRAM = """
+TYPES = """
 !of_qk = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !of_v = memref<?x?x?x{head_dim_v}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 !sink = memref<?xf32, strided<[1], offset: ?>>
 !dsink = memref<?x?xf32, strided<[?, 1], offset: ?>>
-
+"""
+FORWARD = """
+func.func @attention_fwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %o: !of_v, %lse: !per_row,
+                         %scale: f32{arguments}) {{
+  dash.attention_fwd
+      ins(%q, %k, %v : !of_qk, !of_qk, !of_v)
+      outs(%o, %lse : !of_v, !per_row)
+      mask(<{mask}>) level({level}) scale(%scale){clauses}
+  return
+}}
+"""
+BACKWARD = """
 func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}: {of_given}, %lse: !per_row, %dq: !of_qk,
                          %dk: !of_qk, %dv: !of_v, %scale: f32{arguments}) {{
   dash.attention_bwd
@@ -158,6 +173,26 @@ def refusal_of_level(level: str, alternative: str) -> str | None:
             f" {alternative}"
         )
     )
+
+
+def refusal_of_softcap(softcap: Any, *, are_numbers: tuple[type, ...] = (int, float)) -> str | None:
+    """Why scores have no such cap; 0 is none. are_numbers: what it may be."""
+    if isinstance(softcap, bool) or not isinstance(softcap, are_numbers):
+        return f"softcap: expected a number, or 0 for none, found {type(softcap).__name__}"
+    if softcap == 0 or 0 < softcap < math.inf:
+        return None
+    return f"softcap: expected a finite number above 0, or 0 for none, found {softcap}"
+
+
+def refusal_of_forward(forward: Any) -> str | None:
+    if forward in (DASH, TORCH):
+        return None
+    return f"forward: expected '{DASH}' or '{TORCH}', found {forward!r}"
+
+
+def refusal_of_scale(scale: Any) -> str | None:
+    """Why forwards refuse a scale: the largest score of a row is found before the scale applies."""
+    return None if scale > 0 else f"scale: expected a number above 0, found {scale}"
 
 
 OWN_FORWARD = (
@@ -300,7 +335,9 @@ class Wanted(NamedTuple):
     apart: contributions that are kept apart, those of "parts" or "all", or "" where sums grow
     turn by turn. An order has the same bits either way, but a search finds others.
     takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
-    kernel that takes o."""
+    kernel that takes o. softcap: at which scores are capped, 0 for none. is_forward: it computes
+    o and the LSE, at level `row` and in the order of `OF_FORWARD`; q_tile: rows of its q tiles, 0
+    for those that the compiler takes. Bits do not follow from them."""
 
     head_dim: int
     head_dim_v: int
@@ -315,6 +352,9 @@ class Wanted(NamedTuple):
     has_sink: bool = False
     apart: str = ""
     takes_delta: bool = False
+    softcap: float = 0.0
+    is_forward: bool = False
+    q_tile: int = 0
 
 
 def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
@@ -335,14 +375,20 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
     "window": lambda record: record.numbers("window", (2,), -1),
     "parts": lambda record: record.number("parts", 1),
-    "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
+    "kind": lambda record: record.word(
+        "kind", ("",) if record.flag("is_list") or record.flag("is_forward") else KINDS
+    ),
     "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1),
-    "level": lambda record: record.word("level", _covered("level", LEVELS)),
+    "level": lambda record: record.word(
+        "level", (ROW,) if record.flag("is_forward") else _covered("level", LEVELS)
+    ),
     "apart": lambda record: record.word("apart", APART),
     **{
         name: lambda record, name=name: record.flag(name)
-        for name in ("has_runs", "is_list", "has_sink", "takes_delta")
+        for name in ("has_runs", "is_list", "has_sink", "takes_delta", "is_forward")
     },
+    "softcap": lambda record: record.amount("softcap"),
+    "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
 }
 
 
@@ -361,16 +407,19 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     """What `Kernel.compile` takes: the program, its options and its name. If it has a table,
     that is for other sizes: those wanted are planned."""
     mask = Mask(*wanted.window)
-    clauses = (
-        " sequences(<?>)" * wanted.is_list
-        + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
-    )
+    sinks = ("sink",) if wanted.is_forward else ("sink", "dsink")
+    clauses = " sequences(<?>)" * wanted.is_list
+    if wanted.has_sink:
+        names, types = (", ".join(f"{sign}{name}" for name in sinks) for sign in "%!")
+        clauses += f" sink({names} : {types})"
+    if wanted.softcap:
+        clauses += f" softcap({wanted.softcap:.9e})"
     given = (
         {"given": "delta", "of_given": "!per_row"}
         if wanted.takes_delta
         else {"given": "o", "of_given": "!of_v"}
     )
-    text = PROGRAM.format(
+    text = (TYPES + (FORWARD if wanted.is_forward else BACKWARD)).format(
         **given,
         head_dim=wanted.head_dim,
         head_dim_v=wanted.head_dim_v,
@@ -378,25 +427,34 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
         mask=mask.text,
         level=wanted.level,
         clauses=clauses,
-        arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink,
+        arguments="".join(f", %{name}: !{name}" for name in sinks) * wanted.has_sink,
     )
-    kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
+    if wanted.is_forward:
+        return text, _options_of_forward(wanted), f"forward of {mask.name} mask"
+    return text, _options_of_backward(wanted), f"attention of {mask.name} mask"
+
+
+def kind_of_lists(window: Window) -> str:
+    return OF_LISTS.get(window, OF_OTHER_LISTS)
+
+
+def _options_of_forward(wanted: Wanted) -> str:
+    q_tile = f" q-tile={wanted.q_tile}" if wanted.q_tile else ""
+    # a table that will not be used is small
+    table = " table=true sizes=heads:1,kv-heads:1,q:128,kv:128,batch:1" if wanted.sizes else ""
+    return f"kind={OF_FORWARD}{q_tile}{table}"
+
+
+def _options_of_backward(wanted: Wanted) -> str:
+    kind = kind_of_lists(wanted.window) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many
     # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
     apart = f" apart={wanted.apart}" if wanted.apart else ""
     if wanted.sizes:  # a table that will not be used is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
-        return (
-            text,
-            f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1",
-            f"attention of {mask.name} mask",
-        )
-    return (
-        text,
-        f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}",
-        f"attention of {mask.name} mask",
-    )
+        return f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1"
+    return f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}"
 
 
 def _spelled(layout: str) -> str:

@@ -26,6 +26,7 @@ from .driver import Driver, cuda_driver
 from .launch import Launch, references
 from .library import HANDLER, Handle, StringRef, check, library, make
 from .plan import Plan, Table
+from .problem import demand, refusal_of_scale
 from .programs import tell
 from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Thread, Workspace, this_thread
@@ -209,18 +210,40 @@ class Kernel:
 
         q is [batch, heads, q_rows, head_dim], k [batch, kv_heads, kv_rows, head_dim], v the same
         with its own head dim, o as q with that of v; lse [batch, heads, q_rows], f32, natural
-        logarithms; sink, for a kernel with one, [heads], f32. scale: a factor on scores, above 0.
-        Rows of o and lse outside all sequences are not written. All else is as `backward` has it.
-        Raises ArgumentError or CapacityError before anything is written, and DriverError if a
-        launch fails.
+        logarithms, -inf for a row that sees nothing; sink, for a kernel with one, [heads], f32.
+        Rows of o and lse outside all sequences are not written. scale: a factor on scores, above
+        0. All else is as `backward` has it. Raises ArgumentError or CapacityError before anything
+        is written, and DriverError if a launch fails.
         """
-        if not self._is_forward:
-            raise ArgumentError(f"'{self.name}' computes gradients: call backward")
-        beside = self._given_beside((SINK[:1], (sink,)), (LENGTHS, (cu_seqlens_q, cu_seqlens_kv)))
-        number = self._number(scale)
-        if not number > 0:
-            raise ArgumentError(f"scale: expected a number above 0, found {number}")
-        self._run((q, k, v, o, lse, *beside), number, stream, layout)
+        given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
+        self._run(given, self._scale_of_forward(scale), stream, layout)
+
+    def bind_forward(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        o: Any,
+        lse: Any,
+        *,
+        sink: Any = None,
+        cu_seqlens_q: Any = None,
+        cu_seqlens_kv: Any = None,
+        scale: float | None = None,
+        stream: Any = None,
+        layout: str = "bhsd",
+    ) -> Launch:
+        """Checks everything as `forward` does and returns what it would launch, for these
+        tensors: `launch.run()`. Its tensors are in the order of `FORWARD`, then the sink and the
+        offsets that the kernel has.
+
+        Keep the tensors while it is used.
+        """
+        number = self._scale_of_forward(scale)
+        with self._lock:
+            given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
+            handle = current_stream(q) if stream is None else stream_handle(stream)
+            return self._launch(given, number, handle, layout)
 
     def _run(self, given: tuple[Any, ...], scale: float | None, stream: Any, layout: str) -> None:
         # a number from here on: a scalar of a library may change its value
@@ -333,6 +356,14 @@ class Kernel:
             )
         return tensors + self._given_beside((SINK, sink), (LENGTHS, lengths))
 
+    def _given_of_forward(
+        self, tensors: tuple[Any, ...], sink: Any, lengths: tuple[Any, Any]
+    ) -> tuple[Any, ...]:
+        """The same of a forward."""
+        if not self._is_forward:
+            raise ArgumentError(f"'{self.name}' computes gradients: call backward")
+        return tensors + self._given_beside((SINK[:1], (sink,)), (LENGTHS, lengths))
+
     def _given_beside(self, *groups: tuple[tuple[str, ...], tuple[Any, ...]]) -> tuple[Any, ...]:
         """A sink and offsets, as the kernel has them or not."""
         found: tuple[Any, ...] = ()
@@ -351,6 +382,11 @@ class Kernel:
                     )
             found += values if names[0] in self._names else ()
         return found
+
+    def _scale_of_forward(self, scale: float | None) -> float:
+        number = self._number(scale)
+        demand(refusal_of_scale(number))
+        return number
 
     def _streams(self, handle: int) -> _Streams:
         """A thread that ends takes its own along."""

@@ -77,6 +77,13 @@ class Record:
             ),
         )
 
+    def amount(self, name: str) -> float:
+        return self._get(
+            name,
+            "a finite number of at least 0",
+            lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+        )
+
     def flag(self, name: str) -> bool:
         return self._get(name, "true or false", lambda value: isinstance(value, bool))
 

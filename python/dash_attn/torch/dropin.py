@@ -26,7 +26,7 @@ from .operator import launch, launch_any
 from .problem import (
     Lengths,
     refusal_of_device,
-    refusal_of_forward,
+    refusal_of_foreign,
     refusal_of_sequences,
     refusal_of_tensors,
 )
@@ -271,7 +271,7 @@ class DropIn:
             _refusal_of_offsets(cum_q)
             or _refusal_of_bias(bias)
             or _refusal(q, k, v, dropout)
-            or refusal_of_forward(q, k, window_of(causal, None))
+            or refusal_of_foreign(q, k, window_of(causal, None))
         )
         if reason is None:
             found, reason = self._serve(
@@ -332,7 +332,7 @@ class DropIn:
             _refusal_of_offsets(cum_q)
             or _refusal_of_bias(bias)
             or _refusal(q, k, v, dropout, "bshd")
-            or refusal_of_forward(q, k, sides, "bshd")
+            or refusal_of_foreign(q, k, sides, "bshd")
             or _refusal_of_extras(window_size, shared_storage_dqdkdv)
         )
         if reason is None:

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import LAYOUTS, NAMES, Window, plain, plain_options, slices_of
+from ..kernel.problem import DASH, LAYOUTS, NAMES, PACKED, plain, plain_options, slices_of
+from ..kernel.runtime import Kernel
 from . import pieces
-from .forward import operator_of_forward
-from .kernels import kernel_for, kernel_of, order_of
+from .foreign import operator_of_forward
+from .kernels import forward_of, kernel_for, kernel_of, order_of
 from .problem import Lengths
 from .refusal import Call, refusal_of_call
-from .sequences import operator_of_forward as operator_of_lists
 
 
 def explain(
@@ -29,7 +29,9 @@ def explain(
     max_seqlen_q: Any = None,
     max_seqlen_k: Any = None,
     sink: Any = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str | None = None,
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
@@ -38,59 +40,42 @@ def explain(
     be inspected are a refusal too."""
     lengths = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     try:
-        return _explained(q, k, v, causal, window, scale, lengths, sink, level, layout)
+        causal, window, scale = plain_options(causal, window, scale)
+        given = Lengths(*lengths[:2], *map(plain, lengths[2:]))
+        options = causal, window, scale, plain(softcap), level, forward, layout
+        return _explained(Call(q, k, v, *options, sink, given))
     except Exception as error:
         return Explanation(said_of(error))
 
 
-def _explained(
-    q: Any,
-    k: Any,
-    v: Any,
-    causal: Any,
-    window: Any,
-    scale: Any,
-    given: tuple[Any, ...],
-    sink: Any,
-    level: Any,
-    layout: Any,
-) -> Explanation:
-    causal, window, scale = plain_options(causal, window, scale)
-    lengths = Lengths(*given[:2], *map(plain, given[2:]))
-    call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
+def _explained(call: Call) -> Explanation:
     reason = refusal_of_call(call, reads_offsets=True)
     if reason:
         return Explanation(reason)
-    sides, has_sink = call.sides, sink is not None
-    its_part = ", and the part of the sink" * has_sink
-    if lengths.are_given:
+    q, k, v = call.q, call.k, call.v
+    rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
+    forward: str | list[Kernel] = ""
+    if call.forward != DASH:
+        forward = operator_of_forward(
+            call.sides, q.shape[-1], v.shape[-1], call.lengths.are_given
+        ) + ", and the part of the sink" * (call.sink is not None)
+    if call.lengths.are_given:
+        if call.forward == DASH:
+            forward = [kernel_of(forward_of(q, k, v, call.sides, PACKED, **rest))]
+        head_dims = q.shape[2], v.shape[2]
         return Explanation.of(
-            operator_of_lists(q.shape[2], v.shape[2]) + its_part,
-            [kernel_for((q.shape[2], v.shape[2]), q.dtype, sides, level, has_sink=has_sink)],
+            forward, [kernel_for(head_dims, q.dtype, call.sides, call.level, **rest)]
         )
-    return _of_batch(
-        operator_of_forward(sides, q.shape[3], v.shape[3]) + its_part,
-        (q, k, v),
-        sides,
-        layout or LAYOUTS[0],
-        has_sink,
-    )
-
-
-def _of_batch(
-    forward: str,
-    tensors: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
-    sides: Window,
-    layout: str,
-    has_sink: bool,
-) -> Explanation:
-    which = slices_of(*(tensor.shape for tensor in tensors), layout)
+    layout = call.layout or LAYOUTS[0]
+    which = slices_of(*(tensor.shape for tensor in (q, k, v)), layout)
     parts = [
-        [pieces.cut(name, tensor, one, layout) for name, tensor in zip(NAMES, tensors)]
+        [pieces.cut(name, tensor, one, layout) for name, tensor in zip(NAMES, (q, k, v))]
         for one in which
     ]
-    alike = {tuple(tensor.shape for tensor in part): part for part in parts}
-    ordered = [order_of(*part, sides, layout, has_sink=has_sink) for part in alike.values()]
+    alike = {tuple(tensor.shape for tensor in part): part for part in parts}.values()
+    if call.forward == DASH:
+        forward = [kernel_of(forward_of(*part, call.sides, layout, **rest)) for part in alike]
+    ordered = [order_of(*part, call.sides, layout, level=call.level, **rest) for part in alike]
     return Explanation.of(
         forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which)
     )

@@ -1,73 +1,147 @@
-"""Forward passes of PyTorch that are the same bits on every run, with the LSE that the backward
-pass takes."""
+"""The operator dash::attention_forward, of batches and of packed sequences, with and without a
+sink and a softcap: o and the LSE at level `row`. What PyTorch knows of it, for eager calls,
+compiled programs and vmap."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from ..kernel.problem import CAUSAL, FULL, Window
-from . import sequences
-from .head_dims import alike, padding
-from .sinks import with_sink
+from ..kernel.launch import Launch
+from ..kernel.problem import PACKED, Window
+from ..kernel.workspace import PER_THREAD
+from . import pieces
+from .kernels import MOST_LAUNCHES, forward_of, kernel_of, launches
+from .operator import fold, unfold
+from .problem import coverage_of, is_readable, signature
+from .registry import SPACE, define, implement
+
+NAME = f"{SPACE}::attention_forward"
+define(
+    NAME,
+    "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap=0.,"
+    " Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None)"
+    " -> (Tensor, Tensor)",
+)
+SINK = 7  # its place among the arguments, in front of both offsets
 
 
-def forward(
+def launch_forward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
     left: int,
     right: int,
     scale: float,
-    sink: torch.Tensor | None,
-    cu_q: torch.Tensor | None,
-    cu_k: torch.Tensor | None,
-    max_q: int | None,
-    max_k: int | None,
-    level: str,
+    softcap: float = 0.0,
+    sink: torch.Tensor | None = None,
+    cu_q: torch.Tensor | None = None,
+    cu_k: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of
-    windows and of packed sequences, which have offsets, FlashAttention's. level: of the backward
-    pass alone, as nothing here depends on it."""
+    """What the operator does: o, of q's layout with the head dim of v, and the LSE, float32 of
+    [batch, heads, rows], on the current stream.
+
+    softcap: 0 for none; sink: [heads] of float32. cu_q, cu_k: offsets of packed sequences; then
+    the LSE is [heads, rows], rows outside of all sequences are 0 in o and -inf in the LSE, and
+    cu_k is cu_q if None. Raises ArgumentError before anything is launched.
+    """
+    o, lse = outputs(q, k, v, cu_q)
     if cu_q is not None:
-        o, lse = sequences.forward(q, k, v, cu_q, cu_k, max_q, max_k, left, right, scale)
-        if sink is None:
-            return o, lse
-        o, lse = with_sink(o.transpose(0, 1), lse, sink.float())
-        return o.transpose(0, 1), lse
-    if left < 0 and right <= 0:
-        o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention.default(
-            q, k, v, None, True, 0.0, right == 0, False, scale=scale
-        )
-        lse = lse.reshape(q.shape[:3])  # which has a dimension of 1 behind the rows
+        tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
+        tensors |= {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
+        pieces.forward((left, right), PACKED, scale, softcap, **tensors)
+        return o, lse
+    device = q.device.index
+    stream = torch._C._cuda_getCurrentRawStream(device)
+    seen = signature(q, k, v) if sink is None else signature(q, k, v, sink)
+    key = (NAME, seen, left, right, softcap, stream, device)
+    try:
+        found = launches[key]  # none has a `seen` of None
+    except KeyError:
+        found = _prepare(q, k, v, o, lse, sink, (left, right), softcap, scale, stream)
+        # what is refused has no context
+        if seen is not None and stream != PER_THREAD and found[0] is not None:
+            if len(launches) >= MOST_LAUNCHES:
+                launches.clear()
+            launches[key] = found
+    ready, odd = found
+    addresses = (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr())
+    if ready is None or (addresses[0] | addresses[1] | addresses[2]) & odd:
+        tensors = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
+        pieces.forward((left, right), "bhsd", scale, softcap, **tensors)
     else:
-        of_v = v.shape[3]
-        q, k, v = alike(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
-        o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
-            q,
-            k,
-            v,
-            None,
-            None,
-            q.shape[1],
-            k.shape[1],
-            0.0,
-            False,
-            False,
-            scale=scale,
-            window_size_left=left,
-            window_size_right=right,
-        )
-        if of_v < o.shape[3]:
-            o = o[..., :of_v].contiguous()
-        o = o.transpose(1, 2)
-    return (o, lse) if sink is None else with_sink(o, lse, sink.float())
+        ready.run_with(addresses if sink is None else (*addresses, sink.data_ptr()), scale)
+    return o, lse
 
 
-def operator_of_forward(window: Window, of_qk: int, of_v: int) -> str:
-    """By what `forward` computes, for people. of_qk, of_v: head dims."""
-    if window in (FULL, CAUSAL):
-        return (
-            f"aten::_scaled_dot_product_cudnn_attention, PyTorch {torch.__version__}, cuDNN"
-            f" {torch.backends.cudnn.version()}"
-        )
-    return f"aten::_flash_attention_forward{padding(of_qk, of_v)}, PyTorch {torch.__version__}"
+def _prepare(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    sink: torch.Tensor | None,
+    window: Window,
+    softcap: float,
+    scale: float,
+    stream: int,
+) -> tuple[Launch | None, int]:
+    """What launches tensors of these shapes and strides, None where they are no single launch,
+    and which bits of addresses must not be set."""
+    coverage = coverage_of(q, k, v)
+    if not pieces.is_whole(q, k, "bhsd", coverage) or not all(map(is_readable, (q, k, v))):
+        return None, 0
+    kernel = kernel_of(
+        forward_of(q, k, v, window, "bhsd", softcap=softcap, has_sink=sink is not None)
+    )
+    launch = kernel.bind_forward(q, k, v, o, lse, sink=sink, scale=scale, stream=stream)
+    return launch, coverage.alignment - 1
+
+
+def outputs(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Memory for o and the LSE; filled where packed sequences may leave rows out."""
+    if cu_q is not None:
+        o = q.new_zeros((*q.shape[:2], v.shape[2]))
+        lse = q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
+        return o, lse
+    if q.shape[3] == v.shape[3]:
+        o = torch.empty_like(q)
+    else:
+        batch, heads, rows, _ = q.shape
+        is_turned = q.stride(2) > q.stride(1)  # [batch, rows, heads, head_dim], seen as ours
+        sizes = (batch, rows, heads) if is_turned else (batch, heads, rows)
+        o = q.new_empty((*sizes, v.shape[3]))
+        o = o.transpose(1, 2) if is_turned else o
+    return o, q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
+implement(NAME, "CUDA")(launch_forward)
+
+
+@implement(NAME, "fake")
+def _fake(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    left: Any,
+    right: Any,
+    scale: Any,
+    softcap: Any = 0.0,
+    sink: Any = None,
+    cu_q: Any = None,
+    *_: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return outputs(q, k, v, cu_q)
+
+
+@implement(NAME, "vmap")
+def of_batches(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+    """vmap's dimension becomes part of the batch."""
+    found = forward_operator(*fold(info.batch_size, in_dims, arguments, SINK))
+    return unfold(info.batch_size, found), (0, 0)
+
+
+forward_operator = getattr(torch.ops, SPACE).attention_forward.default

@@ -1,4 +1,4 @@
-"""`attention`: a forward pass of PyTorch, dash's backward."""
+"""`attention`: both passes by dash, or a forward pass of PyTorch and dash's backward."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, overload
 import torch
 
 from ..kernel.coverage import Coverage
-from ..kernel.problem import LAYOUTS, Window, demand, plain, plain_options, window_of
+from ..kernel.problem import DASH, LAYOUTS, Window, demand, plain, plain_options, window_of
 from . import pieces
-from .forward import forward
+from .foreign import foreign_forward
+from .forward import forward_operator, launch_forward
 from .operator import Gradients, fold, gradients, launch_any, unfold
 from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, signature
 from .refusal import Call, refusal_of_call
@@ -17,7 +18,7 @@ from .registry import SPACE, define, implement
 from .sinks import refusal_of_sink
 
 _PLAIN = {
-    (bool, type(None), of_scale, str, of_layout)
+    (bool, type(None), of_scale, float, str, str, of_layout)
     for of_scale in (type(None), float)
     for of_layout in (type(None), str)
 }
@@ -53,7 +54,9 @@ def attention(
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
     sink: torch.Tensor | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str | None = None,
     return_lse: Literal[False] = False,
 ) -> torch.Tensor: ...
@@ -73,7 +76,9 @@ def attention(
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
     sink: torch.Tensor | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str | None = None,
     return_lse: Literal[True],
 ) -> tuple[torch.Tensor, torch.Tensor]: ...
@@ -92,7 +97,9 @@ def attention(
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
     sink: torch.Tensor | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str | None = None,
     return_lse: bool = False,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
@@ -111,17 +118,24 @@ def attention(
     0 to at most the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the
     LSE is [heads, rows]. Sequence i has the rows from offset i to offset i + 1, and sees only
     its own. cu_seqlens_k is cu_seqlens_q if None. Rows outside all sequences are 0.
-    max_seqlen_q, max_seqlen_k: bounds of all lengths, which save time; all rows if None. The
-    host never reads offsets. level, for packed sequences only: with "batch", a sequence's bits
-    do not depend on the other sequences; with "machine", nor on the number of multiprocessors.
+    max_seqlen_q, max_seqlen_k: bounds of all lengths; all rows if None. They save time with
+    forward "torch". The host never reads offsets.
 
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
-    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. Its share is
-    removed from the o of the forward pass, which is rounded once more.
+    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores
+    are softcap * tanh(score / softcap), as in Gemma 2; 0 for none.
+
+    level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
+    "batch", those of a sequence do not depend on the other sequences, in a batch or packed; with
+    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of
+    level `row`: a row's bits follow from its own query, and the keys and values that it sees.
+    "torch": a forward pass of PyTorch, cuDNN's or FlashAttention's, which serves fewer calls and
+    promises level "run" alone. It removes the share of a sink from an o that is rounded, which
+    rounds once more.
 
     Raises ArgumentError for a call that is not served; the message says what to do instead, and
-    `dash_attn.explain` says it without raising. The bits depend on `explain(...).certificate`
-    and on the installed cuDNN.
+    `dash_attn.explain` says it without raising. The bits depend on `explain(...).certificate`,
+    and with forward "torch" on the libraries that it names.
     """
     # all others trace by a mode, on tensors of other types
     is_compiling = torch.compiler.is_dynamo_compiling()
@@ -134,14 +148,15 @@ def attention(
         or max_seqlen_k is not None
     ):
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
-        o, lse = _of_sequences(q, k, v, sink, causal, window, scale, lengths, level, layout)
+        options = causal, window, scale, softcap, level, forward
+        o, lse = _of_sequences(q, k, v, sink, lengths, options, layout)
         return (o, lse) if return_lse else o
     key = None
     try:
         if (
             not is_compiling
             and type(q) is type(k) is type(v) is torch.Tensor
-            and tuple(map(type, (causal, window, scale, level, layout))) in _PLAIN
+            and tuple(map(type, (causal, window, scale, softcap, level, forward, layout))) in _PLAIN
         ):
             key = (
                 q.shape,
@@ -158,18 +173,24 @@ def attention(
                 v.device,
                 causal,
                 scale,
+                softcap,
                 level,
+                forward,
                 layout,
             )
         accepted = _accepted[key]  # asked once about calls that are alike
     except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
-        accepted = _accept(key, q, k, v, causal, window, scale, level, layout, is_compiling)
+        options = causal, window, scale, softcap, level, forward, layout
+        accepted = _accept(key, q, k, v, options, is_compiling)
     if sink is not None:
         demand(refusal_of_sink(sink, q, layout or LAYOUTS[0]))
     if accepted.coverage is not None:
         options = {
             "window": accepted.window,
             "scale": accepted.scale,
+            "softcap": softcap,
+            "level": level,
+            "forward": forward,
             "layout": layout,
             "return_lse": return_lse,
         }
@@ -193,55 +214,42 @@ def attention(
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
-    o, lse = apply(q, k, v, *accepted.window, accepted.scale, sink, *_NO_LENGTHS, level)
+    o, lse = apply(
+        q, k, v, *accepted.window, accepted.scale, softcap, sink, *_NO_LENGTHS, level, forward
+    )
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse) if return_lse else o
 
 
 def _of_sequences(
-    q: Any,
-    k: Any,
-    v: Any,
-    sink: Any,
-    causal: Any,
-    window: Any,
-    scale: Any,
-    lengths: Lengths,
-    level: Any,
-    layout: Any,
+    q: Any, k: Any, v: Any, sink: Any, lengths: Lengths, options: tuple[Any, ...], layout: Any
 ) -> Any:
+    causal, window, scale, softcap, level, forward = options
     causal, window, scale = plain_options(causal, window, scale)
-    call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
+    softcap = plain(softcap)
+    call = Call(q, k, v, causal, window, scale, softcap, level, forward, layout, sink, lengths)
     demand(refusal_of_call(call))
     q, k, v = readable(q), readable(k), readable(v)
     scale = q.shape[2] ** -0.5 if scale is None else scale
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
-    return apply(q, k, v, *call.sides, scale, sink, *lengths.filled(q, k), level)
+    filled = lengths.filled(q, k)
+    return apply(q, k, v, *call.sides, scale, float(softcap), sink, *filled, level, forward)
 
 
 def _accept(
-    key: Any,
-    q: Any,
-    k: Any,
-    v: Any,
-    causal: Any,
-    window: Any,
-    scale: Any,
-    level: Any,
-    layout: Any,
-    is_compiling: bool,
+    key: Any, q: Any, k: Any, v: Any, options: tuple[Any, ...], is_compiling: bool
 ) -> Accepted:
     """Raises ArgumentError where something is refused. key: of calls that are alike; None where
     options have to become plain before there is one."""
     if key is None:
-        causal, window, scale = plain_options(causal, window, scale)
-        options = (causal, window, scale, level, layout)
+        options = *plain_options(*options[:3]), plain(options[3]), *options[4:]
         if not is_compiling and _is_key(*options) and (seen := signature(q, k, v)) is not None:
             key = (seen, q.device, k.device, v.device, *options)
             if key in _accepted:
                 return _accepted[key]
-    demand(refusal_of_call(Call(q, k, v, causal, window, scale, level, layout)))
+    demand(refusal_of_call(Call(q, k, v, *options)))
+    causal, window, scale, *_, layout = options
     sides, layout = window_of(causal, window), layout or LAYOUTS[0]
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
     found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
@@ -255,36 +263,61 @@ def _accept(
     return found
 
 
-def _is_key(causal: Any, window: Any, scale: Any, level: Any, layout: Any) -> bool:
+def _is_key(
+    causal: Any, window: Any, scale: Any, softcap: Any, level: Any, forward: Any, layout: Any
+) -> bool:
     """Whether options that are equal mean the same: 1 is not True."""
     return (
         type(causal) is bool
         and (window is None or type(window) is tuple and all(type(side) is int for side in window))
         and (scale is None or type(scale) in (int, float))
-        and type(level) is str
+        and type(softcap) in (int, float)
+        and type(level) is type(forward) is str
         and (layout is None or type(layout) is str)
     )
 
 
+def _forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    left: int,
+    right: int,
+    scale: float,
+    softcap: float,
+    sink: torch.Tensor | None,
+    cu_q: torch.Tensor | None,
+    cu_k: torch.Tensor | None,
+    max_q: int | None,
+    max_k: int | None,
+    level: str,
+    forward: str,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """o and the LSE. level: of gradients alone."""
+    if forward != DASH:
+        return foreign_forward(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
+    # without the operator, which costs the host more
+    function = launch_forward if is_plain(q, k, v) else forward_operator
+    numbers = None if sink is None else sink.float()
+    return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k)
+
+
 class Attention(torch.autograd.Function):
-    """`forward` with the gradients of q, k, v and the sink. Both of its outputs may be
+    """`_forward` with the gradients of q, k, v and the sink. Both of its outputs may be
     differentiated."""
 
     @staticmethod
     def forward(ctx: Any, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        o, lse = forward(*given)
-        q, k, v, left, right, scale, sink, cu_q, cu_k, _, _, level = given
-        ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
-        ctx.given = (left, right, scale, level)
-        ctx.set_materialize_grads(False)
+        o, lse = _forward(*given)
+        _keep(ctx, given, o, lse)
         return o, lse
 
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
         if do is None and dlse is None:
-            return (None,) * 12
+            return (None,) * 14
         q, k, v, o, lse, sink, cu_q, cu_k = ctx.saved_tensors
-        left, right, scale, level = ctx.given
+        left, right, scale, softcap, level = ctx.given
         if do is None:
             do = torch.zeros_like(o)
         if torch.is_grad_enabled():
@@ -295,11 +328,19 @@ class Attention(torch.autograd.Function):
             function = gradients
         numbers = None if sink is None else sink.float()
         dq, dk, dv, dsink = function(
-            do, q, k, v, o, lse, left, right, scale, dlse, numbers, cu_q, cu_k, level
+            do, q, k, v, o, lse, left, right, scale, dlse, numbers, cu_q, cu_k, level, softcap
         )
         if dsink is not None:
             dsink = dsink.sum(0).to(sink.dtype)
-        return dq, dk, dv, None, None, None, dsink, None, None, None, None, None
+        return dq, dk, dv, None, None, None, None, dsink, None, None, None, None, None, None
+
+
+def _keep(ctx: Any, given: tuple[Any, ...], o: torch.Tensor, lse: torch.Tensor) -> None:
+    """What the backward pass takes."""
+    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, _ = given
+    ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
+    ctx.given = (left, right, scale, softcap, level)
+    ctx.set_materialize_grads(False)
 
 
 # What `Attention.apply` does where no transform of torch.func is active, without asking once more
@@ -310,14 +351,11 @@ _apply = super(torch.autograd.Function, Attention).apply
 class Transformed(Attention):
     """The same in the form that transforms of torch.func take, which costs more on the host."""
 
-    forward = staticmethod(forward)
+    forward = staticmethod(_forward)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-        q, k, v, left, right, scale, sink, cu_q, cu_k, _, _, level = inputs
-        ctx.save_for_backward(q, k, v, *output, sink, cu_q, cu_k)
-        ctx.given = (left, right, scale, level)
-        ctx.set_materialize_grads(False)
+        _keep(ctx, inputs, *output)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *given: Any) -> Any:
@@ -325,15 +363,15 @@ class Transformed(Attention):
         return unfold(info.batch_size, Transformed.apply(*folded)), (0, 0)
 
 
-_SINK = 6  # its place among what is given
+_SINK = 7  # its place among what is given
 _NO_LENGTHS = Lengths()
 
 NAME = f"{SPACE}::attention"
 define(
     NAME,
-    "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, Tensor? sink, Tensor?"
-    " cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, str level)"
-    " -> (Tensor, Tensor)",
+    "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap, Tensor? sink,"
+    " Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
+    " str level, str forward) -> (Tensor, Tensor)",
 )
 
 

@@ -12,9 +12,9 @@ from ..kernel import runtime
 from ..kernel.driver import Driver
 from ..kernel.launch import Launch
 from ..kernel.library import HANDLER, check, library
-from ..kernel.orders import Ordered, order_for, texts_of
+from ..kernel.orders import Ordered, forward_for, order_for, texts_of
 from ..kernel.plan import Plan, Table
-from ..kernel.problem import Wanted, Window, for_any_sizes
+from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes
 from ..kernel.runtime import Kernel, maker_of
 from ..kernel.watching import begin, observers
 from ..kernel.workspace import Workspace, aligned
@@ -25,8 +25,8 @@ MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,
 MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together,
 # and more kernels of tables, which take as much of the host's memory, and a manifest
 MOST_SIZES = 256
-# of the operator, each with whether the gradient of o is copied for it
-launches: dict[Any, tuple[Launch, bool]] = {}
+# of both operators, each with which bits of addresses must not be set
+launches: dict[Any, tuple[Launch, int]] = {}
 
 
 class TorchLaunch(Launch):
@@ -133,6 +133,20 @@ def order_of(
     heads, rows = layout.index("h"), layout.index("s")
     wanted = Wanted(q.shape[3], v.shape[3], ELEMENTS[q.dtype], window, **rest)
     return order_for(
+        wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
+    )
+
+
+def forward_of(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, window: Window, layout: str, **rest: Any
+) -> Wanted:
+    """The kernel of a forward, of a batch or of packed sequences. rest: of `Wanted`."""
+    wanted = Wanted(q.shape[-1], v.shape[-1], ELEMENTS[q.dtype], window, level=ROW)
+    wanted = wanted._replace(is_forward=True, **rest)
+    if layout == PACKED:
+        return wanted._replace(is_list=True)
+    heads, rows = layout.index("h"), layout.index("s")
+    return forward_for(
         wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
     )
 

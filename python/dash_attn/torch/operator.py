@@ -16,14 +16,17 @@ from .delta import in_place_of_o
 from .kernels import MOST_LAUNCHES, kernel_for, kernel_of, launches, order_of
 from .problem import coverage_of, is_readable, signature
 from .registry import SPACE, define, implement
-from .sequences import NO_VMAP
 
 NAME = f"{SPACE}::attention_backward"
 define(
     NAME,
     "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float"
     " scale, Tensor? dlse=None, Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor?"
-    ' cu_seqlens_k=None, str level="run") -> (Tensor, Tensor, Tensor, Tensor)',
+    ' cu_seqlens_k=None, str level="run", float softcap=0.) -> (Tensor, Tensor, Tensor, Tensor)',
+)
+NO_VMAP = (
+    "packed sequences are a batch: put those of vmap's dimension one behind the other, with their"
+    " offsets"
 )
 SINK = 10  # its place among the arguments, in front of both offsets
 
@@ -125,6 +128,7 @@ def launch_any(
     cu_q: torch.Tensor | None = None,
     cu_k: torch.Tensor | None = None,
     level: str = "run",
+    softcap: float = 0.0,
 ) -> tuple[torch.Tensor | None, ...]:
     """What the operator does: dq, dk, dv and dsink, None without a sink, on the current stream.
 
@@ -134,16 +138,16 @@ def launch_any(
     gradients of rows outside of all sequences are 0, and cu_k is cu_q if None. Raises
     ArgumentError before anything is launched.
     """
-    if cu_q is None and dlse is None and sink is None:
+    if cu_q is None and dlse is None and sink is None and level == "run" and not softcap:
         return *launch(do, q, k, v, o, lse, left, right, scale), None
     o, delta = in_place_of_o(do, o, lse, dlse)
     tensors = {"q": q, "k": k, "v": v, "do": do, "o": o, "lse": lse, "delta": delta, "sink": sink}
     if cu_q is None:
         found = like_inputs(q, k, v, sink, cu_q)
         tensors |= zip(pieces.GRADIENTS, found)
-        pieces.backward((left, right), "bhsd", scale, **tensors)
+        pieces.backward((left, right), "bhsd", scale, softcap, level, **tensors)
         return found
-    has = {"has_sink": sink is not None, "takes_delta": delta is not None}
+    has = {"has_sink": sink is not None, "takes_delta": delta is not None, "softcap": softcap}
     kernel = kernel_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
     found = like_inputs(q, k, v, sink, cu_q)
     tensors |= zip(pieces.GRADIENTS, found)

@@ -14,19 +14,44 @@ import torch
 
 from ..kernel.coverage import Coverage
 from ..kernel.problem import PACKED, Slice, Window, slices_of
-from .kernels import TorchKernel, kernel_of, order_of
+from .kernels import TorchKernel, forward_of, kernel_of, order_of
 from .problem import readable
 
 ON_KV = ("k", "v", "dk", "dv")
 GRADIENTS = ("dq", "dk", "dv", "dsink")
+RESULTS = ("o", "lse")
 
 
-def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor | None) -> None:
+def forward(
+    window: Window, layout: str, scale: float, softcap: float, **tensors: torch.Tensor | None
+) -> None:
+    """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. Raises
+    ArgumentError, and then some may be filled."""
+    given = _readable(tensors)
+    slices = [None] if layout == PACKED else slices_of(*_shapes(tensors), layout)
+    for which in slices:
+        one = given
+        if which is not None:
+            one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
+        wanted = forward_of(
+            one["q"], one["k"], one["v"], window, layout, softcap=softcap, has_sink="sink" in one
+        )
+        kernel_of(wanted).forward(**one, layout=layout, scale=scale)
+    _give_back(given, tensors, RESULTS)
+
+
+def backward(
+    window: Window,
+    layout: str,
+    scale: float,
+    softcap: float = 0.0,
+    level: str = "run",
+    **tensors: torch.Tensor | None,
+) -> None:
     """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
     or delta. Raises ArgumentError, and then some may be filled."""
-    shapes = (tensors[name].shape for name in ("q", "k", "v"))
     given = _readable(tensors)
-    for which in slices_of(*shapes, layout):
+    for which in slices_of(*_shapes(tensors), layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
         wanted = order_of(
             one["q"],
@@ -36,9 +61,11 @@ def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor 
             layout,
             has_sink="sink" in one,
             takes_delta="delta" in one,
+            softcap=softcap,
+            level=level,
         ).wanted
         kernel_of(wanted).backward(**{"o": None} | one, layout=layout, scale=scale)
-    _give_back(given, tensors)
+    _give_back(given, tensors, GRADIENTS)
 
 
 def backward_of_sequences(
@@ -47,7 +74,11 @@ def backward_of_sequences(
     """The same of packed sequences, which are one launch."""
     given = _readable(tensors)
     kernel.backward(**{"o": None} | given, layout=PACKED, scale=scale)
-    _give_back(given, tensors)
+    _give_back(given, tensors, GRADIENTS)
+
+
+def _shapes(tensors: dict[str, torch.Tensor | None]) -> tuple[torch.Size, ...]:
+    return tuple(tensors[name].shape for name in ("q", "k", "v"))
 
 
 def _readable(tensors: dict[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
@@ -59,9 +90,13 @@ def _readable(tensors: dict[str, torch.Tensor | None]) -> dict[str, torch.Tensor
     }
 
 
-def _give_back(given: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor | None]) -> None:
+def _give_back(
+    given: dict[str, torch.Tensor],
+    tensors: dict[str, torch.Tensor | None],
+    written: tuple[str, ...],
+) -> None:
     for name, tensor in given.items():
-        if name in GRADIENTS and tensors[name] is not tensor:
+        if name in written and tensors[name] is not tensor:
             tensors[name].copy_(tensor)
 
 

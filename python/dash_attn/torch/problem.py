@@ -11,17 +11,17 @@ from ..kernel import coverage, problem
 from ..kernel.coverage import Coverage
 from ..kernel.problem import (
     CAUSAL,
+    DASH,
     FULL,
     LAYOUTS,
     NAMES,
-    OWN_FORWARD,
     PACKED,
+    TORCH,
     Window,
     refusal_of,
     refusal_of_array,
     refusal_of_gpu,
     refusal_of_layout,
-    refusal_of_level,
     refusal_of_rectangle,
     refusal_of_sizes,
 )
@@ -74,31 +74,42 @@ class Lengths(NamedTuple):
 NO_LENGTHS = Lengths()
 
 
-def refusal_of_options(
-    causal: Any, window: Any, scale: Any, level: Any, layout: Any, lengths: Lengths = NO_LENGTHS
-) -> str | None:
-    """Why these options of `attention` are refused; None if they are not."""
+def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) -> str | None:
+    """Why these options of `attention` are refused; None if they are not. options: causal, window,
+    scale, softcap, level, forward, layout."""
+    causal, window, scale, softcap, level, forward, layout = options
     if layout is None:
         layout = PACKED if lengths.are_given else LAYOUTS[0]
-    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(
-        causal, window, scale, level, are_numbers=NUMBERS
+    return (
+        refusal_of_layout(layout, lengths.are_given)
+        or problem.refusal_of_options(causal, window, scale, level, are_numbers=NUMBERS)
+        or problem.refusal_of_softcap(softcap, are_numbers=NUMBERS)
+        or problem.refusal_of_forward(forward)
+        or (
+            _refusal_of_own(scale)
+            if forward == DASH
+            else _refusal_of_foreign(softcap, level, lengths.are_given)
+        )
     )
-    if reason is None and not lengths.are_given:
-        return refusal_of_level(
-            level,
-            (
-                f"that of packed sequences does: give {PACKED} and cu_seqlens_q"
-                if HAS_SPLITS
-                else OWN_FORWARD
-            ),
-        )
-    if reason is None and not HAS_SPLITS:
-        return refusal_of_level(
-            level,
-            f"PyTorch {torch.__version__} cannot tell FlashAttention to take one split, newer ones"
-            " can; or: " + OWN_FORWARD,
-        )
-    return reason
+
+
+def _refusal_of_own(scale: Any) -> str | None:
+    """Why dash's forward does not serve an option. A scale that a program traces is looked at in
+    the launch."""
+    reason = problem.refusal_of_scale(scale) if type(scale) in (int, float) else None
+    return reason and f'{reason}; forward="{TORCH}" takes any'
+
+
+def _refusal_of_foreign(softcap: float, level: str, is_list: bool) -> str | None:
+    """Why PyTorch's forward passes do not serve options."""
+    if softcap:
+        return f'softcap: PyTorch has no forward pass with one; leave out forward="{TORCH}"'
+    if level == "run" or is_list and HAS_SPLITS:
+        return None
+    return (
+        f"level: expected 'run', found '{level}': no forward pass of PyTorch promises it; leave out"
+        f' forward="{TORCH}"'
+    )
 
 
 def refusal_of_sequences(
@@ -293,10 +304,10 @@ def dtype_of(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def refusal_of_forward(
+def refusal_of_foreign(
     q: torch.Tensor, k: torch.Tensor, window: Window, layout: str = "bhsd"
 ) -> str | None:
-    """Why the forward pass does not serve what kernels would."""
+    """Why a forward pass of PyTorch does not serve what kernels would."""
     return refusal_of_rectangle(q.shape, k.shape, layout, "PyTorch's") if window == CAUSAL else None
 
 

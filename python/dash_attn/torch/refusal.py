@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..kernel.problem import LAYOUTS, PACKED, Window, window_of
+from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, window_of
 from .problem import (
     NO_LENGTHS,
     Lengths,
     refusal_of_device,
-    refusal_of_forward,
+    refusal_of_foreign,
     refusal_of_numbers,
     refusal_of_options,
     refusal_of_sequences,
@@ -31,7 +31,9 @@ class Call(NamedTuple):
     causal: Any
     window: Any
     scale: Any
+    softcap: Any
     level: Any
+    forward: Any
     layout: Any
     sink: Any = None
     lengths: Lengths = NO_LENGTHS
@@ -48,10 +50,7 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
     device.
     """
-    reason = refusal_of_options(
-        call.causal, call.window, call.scale, call.level, call.layout, call.lengths
-    )
-    if reason:
+    if reason := refusal_of_options(call[3:10], call.lengths):
         return reason
     return (
         _of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call)
@@ -67,9 +66,9 @@ def _of_sequences(call: Call, reads_offsets: bool) -> str | None:
 
 def _of_batch(call: Call) -> str | None:
     layout = call.layout or LAYOUTS[0]
-    reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides) or refusal_of_forward(
-        call.q, call.k, call.sides, layout
-    )
+    reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides)
+    if reason is None and call.forward != DASH:
+        reason = refusal_of_foreign(call.q, call.k, call.sides, layout)
     if reason is None and not torch.compiler.is_dynamo_compiling():  # which traces local tensors
         reason = refusal_of_sharding(call.q, call.k, layout)
     return reason or refusal_of_sink(call.sink, call.q, layout)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .forward import forward_operator
 from .operator import gradients
 from .sinks import add_sink
 
@@ -70,8 +71,25 @@ def _teach() -> None:
             found.append(([way] * 3 + [of_dsink], [*[way] * 6, *[None] * 3, of_dlse, of_sink]))
         return found
 
+    @register_sharding(forward_operator)
+    def rule_of_forward(
+        q: Any,
+        k: Any,
+        v: Any,
+        left: int,
+        right: int,
+        scale: float,
+        softcap: float = 0.0,
+        sink: Any = None,
+        *rest: Any,
+    ) -> list[Any]:
+        return [
+            ([way] * 2, [*[way] * 3, *[None] * 4, None if sink is None else of_sink])
+            for way, of_sink in zip(ways, of_sinks)
+        ]
+
     @register_sharding(add_sink)
-    def rule_of_forward(o: Any, lse: Any, sink: Any) -> list[Any]:
+    def rule_of_sink(o: Any, lse: Any, sink: Any) -> list[Any]:
         return [([way] * 2, [way, way, of_sink]) for way, of_sink in zip(ways, of_sinks)]
 
     _known = True

@@ -14,6 +14,7 @@ from torch._meta_registrations import alloc_with_matching_layout
 from dash_attn import reference
 from dash_attn.reference import Mask
 from dash_attn.torch.delta import in_place_of_o
+from dash_attn.torch.forward import outputs
 from dash_attn.torch.problem import HAS_SPLITS
 
 # By whom gradients were computed, window, scale.
@@ -133,6 +134,35 @@ def flash_of_lists(
     return o, lse, none, none, none
 
 
+def own_forward(
+    q: Any,
+    k: Any,
+    v: Any,
+    left: int,
+    right: int,
+    scale: float,
+    softcap: float = 0.0,
+    sink: Any = None,
+    cu_q: Any = None,
+    cu_k: Any = None,
+) -> tuple[Any, ...]:
+    """The operator of dash's forward: in a list, rows outside of all sequences are 0, and -inf in
+    the LSE."""
+    o, lse = outputs(q, k, v, cu_q)
+    rest = {"scale": scale, "mask": Mask(left, right), "softcap": softcap or None, "sink": sink}
+    if cu_q is None:
+        one, sums = reference.forward(q, k, v, **rest)
+        return o.copy_(one), lse.copy_(sums)
+    for of_q, of_k in sequences(cu_q, cu_q if cu_k is None else cu_k):
+        if of_k.stop == of_k.start:
+            lse[:, of_q] = -torch.inf if sink is None else sink[:, None]
+        elif of_q.stop > of_q.start:
+            given = one_of(q, of_q), one_of(k, of_k), one_of(v, of_k)
+            one, sums = reference.forward(*given, **rest)
+            o[of_q], lse[:, of_q] = one[0].transpose(0, 1).to(q.dtype), sums[0].float()
+    return o, lse
+
+
 def gradients_of_lists(
     by: str,
     do: Any,
@@ -148,6 +178,7 @@ def gradients_of_lists(
     scale: float,
     level: str = "run",
     dlse: Any = None,
+    softcap: float = 0.0,
 ) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
@@ -160,7 +191,12 @@ def gradients_of_lists(
             ]
             delta = None if deltas is None else deltas[None, :, of_q]
             each = reference.backward(
-                *given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), delta=delta
+                *given,
+                lse[None, :, of_q],
+                scale=scale,
+                mask=Mask(left, right),
+                softcap=softcap or None,
+                delta=delta,
             )
             for whole, one, rows in zip(found, each.values(), (of_q, of_k, of_k)):
                 whole[rows] = one[0].transpose(0, 1).to(q.dtype)
@@ -188,6 +224,7 @@ def gradients(
     scale: float | None,
     layout: str = "bhsd",
     dlse: Any = None,
+    softcap: float = 0.0,
 ) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
@@ -197,6 +234,7 @@ def gradients(
         lse,
         scale=q.shape[3] ** -0.5 if scale is None else scale,
         mask=Mask(left, right),
+        softcap=softcap or None,
         delta=in_place_of_o(do, o, lse, dlse)[1],
     )
     return tuple(
@@ -225,6 +263,7 @@ def launch_with_sink(
     right: int,
     scale: float,
     dlse: Any = None,
+    softcap: float = 0.0,
 ) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, sink{of_lse(dlse)}", (left, right), scale))
     found = reference.backward(
@@ -237,6 +276,7 @@ def launch_with_sink(
         scale=scale,
         mask=Mask(left, right),
         sink=sink,
+        softcap=softcap or None,
         delta=in_place_of_o(do, o, lse, dlse)[1],
     )
     return (
@@ -260,6 +300,7 @@ def launch_list_with_sink(
     scale: float,
     level: str,
     dlse: Any = None,
+    softcap: float = 0.0,
 ) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, packed, sink{of_lse(dlse)}", (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
@@ -277,6 +318,7 @@ def launch_list_with_sink(
                 scale=scale,
                 mask=Mask(left, right),
                 sink=sink,
+                softcap=softcap or None,
                 delta=delta,
             )
             for whole, name, rows in zip(found, ("dq", "dk", "dv"), (of_q, of_k, of_k)):
@@ -300,6 +342,7 @@ def launch_any(
     cu_q: Any = None,
     cu_k: Any = None,
     level: str = "run",
+    softcap: float = 0.0,
 ) -> tuple[Any, ...]:
     """The operator of the backward pass."""
     given, sinks, numbers = (
@@ -310,21 +353,23 @@ def launch_any(
     if cu_q is not None:
         function = launch_list if sink is None else launch_list_with_sink
         offsets = (cu_q, cu_q if cu_k is None else cu_k)
-        found = function(*given, *sinks, *offsets, *numbers, level, dlse)
+        found = function(*given, *sinks, *offsets, *numbers, level, dlse, softcap)
     elif sink is not None:
-        found = launch_with_sink(*given, sink, *numbers, dlse)
+        found = launch_with_sink(*given, sink, *numbers, dlse, softcap)
     else:
-        found = gradients("dash", *given, *numbers, dlse=dlse)
+        found = gradients("dash", *given, *numbers, dlse=dlse, softcap=softcap)
     return found if len(found) == 4 else (*found, None)
 
 
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, problem, refusal = (
+    function, dropin, operator, forward, problem, refusal = (
         importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "problem", "refusal")
+        for name in ("function", "dropin", "operator", "forward", "problem", "refusal")
     )
     torch.library.impl(operator.NAME, "CPU", launch_any)
+    torch.library.impl(forward.NAME, "CPU", own_forward)
+    function.launch_forward = own_forward
     problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch_any = (
         "cpu",
         "CPU",
