@@ -37,6 +37,7 @@ private:
 
   void readSizes() override {
     readSizesOfAll();
+    halvings = countHalvings();
     groups = ownHeads; // one sequence at a time
     numItems = b.mul(ownHeads, totalOf(firstOwnTile()));
     firstOwner = b.add(b.mul(b.add(numSequences, 1), orderSequenceWords), orderHeaderWords);
@@ -57,9 +58,8 @@ private:
   /// before it. An empty sequence begins at the same number as the one after it; the latter is
   /// taken.
   Value find(int64_t word, Value value) {
-    constexpr int64_t mostHalvings = 17; // for as many sequences as kernels serve
     SmallVector<Value> found = b.forEach(
-        b.i32(0), b.i32(mostHalvings), b.i32(1), ValueRange{b.i64(0), numSequences},
+        b.i32(0), halvings, b.i32(1), ValueRange{b.i64(0), numSequences},
         [&](Value, ValueRange range) -> SmallVector<Value> {
           Value middle = b.shiftRight(b.add(range[0], range[1]), 1);
           Value isBehind = b.compare(CmpIPredicate::sle, numberOf(middle, word), value);
@@ -70,6 +70,14 @@ private:
 
   /// The word of a record that numbers the tiles that items own.
   int64_t firstOwnTile() const { return ownsQ() ? SequenceFirstQTile : SequenceFirstKvTile; }
+
+  /// The bits of the number of sequences: so many halvings leave one of them.
+  Value countHalvings() {
+    Value bits = b.toI32(numSequences);
+    for (int64_t distance : {1, 2, 4, 8}) // at most 2^16 - 1 sequences
+      bits = b.bitOr(bits, b.shiftRight(bits, distance));
+    return b.countBits(bits);
+  }
 
   /// Sets the sizes that formulas see to those of a sequence.
   void enter(Value sequence) {
@@ -118,6 +126,7 @@ private:
     forEachOfGrid([&] { return size("q_tiles"); }, write);
   }
 
+  Value halvings;   ///< of a search
   Value firstOwner; ///< a word
 };
 

@@ -17,6 +17,7 @@ import random
 import statistics
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -205,11 +206,8 @@ def measured(head_dim: int, causal: bool, rows: int, rounds: int, rng: Any) -> d
     variants = [Variant("dash", lambda: attention(*tensors, causal=causal))]
     wanted = forward_of(*tensors, window, "bhsd")
     for tile in (128, 192) if head_dim == 64 else ():
-        for sizes in {wanted.sizes, ()}:
-            kernel = kernel_of(wanted._replace(q_tile=tile, sizes=sizes))
-            launch = kernel.bind_forward(*tensors, o, lse)
-            name = f"dash, q tile {tile}{', formulas' * (not sizes)}"
-            variants.append(Variant(name, launch.run))
+        launch = kernel_of(wanted._replace(q_tile=tile)).bind_forward(*tensors, o, lse)
+        variants.append(Variant(f"dash, q tile {tile}", launch.run))
     given = (*tensors, None, True, 0.0, causal)
     variants.append(Variant("cudnn", lambda: aten._scaled_dot_product_cudnn_attention(*given)))
     if of_flash := flash3_of(tensors, causal):
@@ -300,7 +298,8 @@ def main() -> int:
                 speeds.append(measured(head_dim, causal, rows, arguments.rounds, rng))
                 print(speeds[-1], flush=True)
     if arguments.json:
-        record = {"commit": commit(), "gpu": torch.cuda.get_device_name()}
+        record: dict[str, Any] = {"date": f"{date.today()}", "commit": commit()}
+        record["gpu"] = torch.cuda.get_device_name()
         record |= {"torch": torch.__version__, "errors": errors, "rows": bits}
         write_record(arguments.json, record | {"speeds": speeds, "lists": of_lists})
     wrong: list[Any] = [

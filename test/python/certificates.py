@@ -38,8 +38,15 @@ KERNEL = {
     "has_sink": False,
     "takes_delta": False,
 }
+FORWARD = KERNEL | {
+    "level": "row",
+    "is_forward": True,
+    "q_tile": 128,
+    "softcap": 30.0,
+    "certificate": "sha256:3",
+}
 SITE: dict[str, Any] = {
-    "dash_certificate": 4,
+    "dash_certificate": 5,
     "versions": {"torch": "2.11", "python": "3.12.1"},
     "machine": {"gpu": "H100", "multiprocessors": 132},
     "switches": {"deterministic": True, "environment": {}},
@@ -65,6 +72,11 @@ def changed(*path: Any, to: Any) -> dict[str, Any]:
 
 def words() -> None:
     assert compare(SITE, deepcopy(SITE)) == [SAME]
+    forwards = [changed("kernels", to=[FORWARD | {"certificate": one}]) for one in "ab"]
+    assert compare(*forwards)[0].endswith(
+        ", forward, q tile 128, softcap 30.0: other certificates: the same order of two versions of"
+        " dash, or costs"
+    )
     asked = "kernel of causal mask, bf16, head dim 128, 1 x 8 x 8 x 512 x 512"
     for other, line, end in (
         (
@@ -130,6 +142,11 @@ def words() -> None:
             ),
             OWN,
         ),
+        (
+            changed("kernels", to=[KERNEL, FORWARD]),
+            f"{asked}, forward, q tile 128, softcap 30.0: only the second has used it",
+            OWN,
+        ),
         (changed("weights", "b", to="3"), "weights: 1 of 2 have other bits: b", BESIDE),
         (
             changed("weights", to={"a": "1", **{f"c{i}": "0" for i in range(NAMED + 1)}}),
@@ -157,7 +174,7 @@ def words() -> None:
     assert compare(SITE, without) == [SAME]  # what one of them does not say is not compared
     for wrong, message in (
         (3, "the second: expected an object, found 3"),
-        ({}, "the second.dash_certificate: expected one of 4, found nothing"),
+        ({}, "the second.dash_certificate: expected one of 5, found nothing"),
         (changed("machine", to=7), "the second.machine: expected an object, found 7"),
         (changed("kernels", to=[1]), "the second.kernels[0]: expected an object, found 1"),
     ):

@@ -60,8 +60,9 @@ demand_column(
     "kernels, libdash",
     {
         "bf16, f16": [element("bf16"), element("f16")],
-        "head dims that are multiples of 8 up to 128": [
-            *(head_dim(columns) for columns in range(8, 129, 8))
+        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+            *(head_dim(columns) for columns in range(8, 129, 8)),
+            V_APART,
         ],
         "full and causal masks, sliding windows, grouped heads, sinks": [
             program(),
@@ -80,15 +81,17 @@ demand_column(
                 ("level(run)", "level(batch)"), (" scale(%scale)", " scale(%scale) sequences(<?>)")
             ),
         ],
-        "v of another head dim than q and k": [V_APART],
-        "softcaps, block masks, unions of masks, level `batch` for batches": [
+        "softcaps, causal rectangles, level `batch` for batches": [
             clause(" softcap(50.0)"),
+            program(options="kind=ascending sizes=q:100,kv:300"),
+            program(("level(run)", "level(batch)")),
+        ],
+        "block masks, unions of masks": [
             program(
                 mask="blocks",
                 options="kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2",
             ),
             program(mask="union"),
-            program(("level(run)", "level(batch)")),
         ],
         "several GPUs: batch and heads apart": [],
         "several GPUs: rows of one document apart, head dims 64 and 128": [],

@@ -204,7 +204,7 @@ def by_stand_ins() -> None:
             kernel_for=lambda *_, **__: None,
         ),
         mock.patch.object(batches.pieces, "backward_of_sequences", of_list),
-        mock.patch.object(batches.sequences, "forward", flash),
+        mock.patch.object(batches.foreign, "of_sequences", flash),
         mock.patch.object(
             kernels,
             "Reference",

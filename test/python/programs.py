@@ -193,22 +193,23 @@ def all_are_made() -> None:
     with mock.patch.object(ahead, "ORDERS", few):
         status, said, progress = call(*options)
         # Two of tables, each with a sink and without, which share their PTX; one of parts; two of
-        # lists.
-        assert status == 0 and said.startswith(f"7 programs in {folder}, "), (
+        # lists. Twelve forwards: with a sink and without, q tiles of two heights, of lists, and
+        # with formulas and a table.
+        assert status == 0 and said.startswith(f"19 programs in {folder}, "), (
             status,
             said,
             progress,
         )
-        assert said.endswith(" MB; new are 7 of them, and the code of 5\n"), said
+        assert said.endswith(" MB; new are 19 of them, and the code of 17\n"), said
         assert progress.splitlines()[0].startswith(
-            "0 of 7 programs, 0 s"
-        ) and progress.splitlines()[-1].startswith("7 of 7 programs, "), progress
+            "0 of 19 programs, 0 s"
+        ) and progress.splitlines()[-1].startswith("19 of 19 programs, "), progress
         assert call(*options)[1].endswith("; new are 0 of them, and the code of 0\n")
     names = [path.suffix for path in folder.iterdir()]
     assert {suffix: names.count(suffix) for suffix in set(names)} == {
-        ".program": 7,
-        ".ptx": 5,
-        ".cubin": 5,
+        ".program": 19,
+        ".ptx": 17,
+        ".cubin": 17,
     }
     for path in folder.glob("*.cubin"):
         assert path.read_bytes().split(b"\n", 1)[1].startswith(b"cubin of ")

@@ -41,13 +41,19 @@ def with_argument(name: str) -> Callable[[], object]:
     return lambda: attention(q, q, q, **{name: None})
 
 
+def rectangle() -> object:
+    q, k = (torch.zeros(1, 2, rows, 64, dtype=torch.bfloat16) for rows in (12, 20))
+    return explain(q, k, k, causal=True)
+
+
 demand_column(
     ROOT,
     "PyTorch",
     {
         "bf16, f16": [call(), call(torch.float16)],
-        "head dims that are multiples of 8 up to 128": [
-            *(call(head_dim=columns) for columns in range(8, 129, 8))
+        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+            *(call(head_dim=columns) for columns in range(8, 129, 8)),
+            call(of_v=32),
         ],
         "full and causal masks, sliding windows, grouped heads, sinks": [
             call(),
@@ -60,12 +66,13 @@ demand_column(
             call(causal=True, **PACKED),
             call(level="batch", **PACKED),
         ],
-        "v of another head dim than q and k": [call(of_v=32)],
-        "softcaps, block masks, unions of masks, level `batch` for batches": [
-            with_argument("softcap"),
-            with_argument("mask"),
+        "softcaps, causal rectangles, level `batch` for batches": [
+            call(softcap=30.0),
+            rectangle,
             call(level="batch"),
+            call(level="machine"),
         ],
+        "block masks, unions of masks": [with_argument("mask")],
         "several GPUs: batch and heads apart": [(ROOT / "test/python/torch-sharded.py").exists],
         "several GPUs: rows of one document apart, head dims 64 and 128": [
             lambda: importlib.import_module("dash_attn.distributed").World

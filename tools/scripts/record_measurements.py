@@ -2,7 +2,7 @@
 """record_measurements.py - what the newest records of measurements say, in the pages: tables,
 ratios and the picture.
 
-  tools/scripts/record_measurements.py          writes README.md, seeing.md, measurements.md, .svg
+  tools/scripts/record_measurements.py          writes README.md, pages, .svg
   tools/scripts/record_measurements.py --check  refuses those that say something else
 
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m
@@ -10,7 +10,7 @@ dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.j
 test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
 *-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. *-head-dims
 is of test/Device/head_dims.py, *-world-compare of test/Device/world_compare.py, *-trace-levels of
-test/Device/trace.py; *-packed, *-jax and *-host of check-device. In a page, what stands between
+test/Device/trace.py, *-both-ways of test/Device/both_ways.py; *-packed, *-jax and *-host of check-device. In a page, what stands between
 <!-- NAME --> and <!-- end NAME --> is written.
 """
 
@@ -33,6 +33,7 @@ from measured_calls import (  # noqa: E402
     trace_sampled,
     trace_words,
 )
+from measured_forward import of_attention  # noqa: E402
 from measured_speed import (  # noqa: E402
     beside_peers,
     both_ways,
@@ -83,6 +84,11 @@ def main() -> None:
             summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0]),
         ),
         DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
+        DOCS / "forward.md": replace(
+            house.read(root / DOCS / "forward.md"),
+            "both ways",
+            of_attention(*newest(root, "both-ways")),
+        ),
         DOCS / "world.md": replace(
             house.read(root / DOCS / "world.md"),
             "measured",

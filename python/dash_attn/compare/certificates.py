@@ -10,7 +10,7 @@ from ..kernel.problem import head_dims
 from ..support.records import Record
 from .runs import differences
 
-VERSION = 4
+VERSION = 5
 NAMED = 5  # of many alike
 SAME = "the certificates promise the same bits"
 # What follows from a field that differs.
@@ -97,15 +97,18 @@ def _kernels(one: Record, other: Record) -> Iterator[str]:
                 if kernels[0].get(name) != kernels[1].get(name)
             ]
             why = ", ".join(words) or "the same order of two versions of dash, or costs"
-            yield (
-                f"kernel of {asked}: other certificates, so sums are added in another order: {why}"
-            )
+            # a forward adds each row's numbers by itself
+            of_sums = "" if kernels[0].get("is_forward") else ", so sums are added in another order"
+            yield f"kernel of {asked}: other certificates{of_sums}: {why}"
 
 
 def _asked(kernel: Mapping[str, Any]) -> str:
     sizes = " x ".join(map(str, kernel.get("sizes") or ())) or "any sizes"
     more = (
-        ", packed" * bool(kernel.get("is_list"))
+        ", forward" * bool(kernel.get("is_forward"))
+        + f", q tile {kernel.get('q_tile')}" * bool(kernel.get("q_tile"))
+        + f", softcap {kernel.get('softcap')}" * bool(kernel.get("softcap"))
+        + ", packed" * bool(kernel.get("is_list"))
         + ", sink" * bool(kernel.get("has_sink"))
         + ", of delta" * bool(kernel.get("takes_delta"))
     )

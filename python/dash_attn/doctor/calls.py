@@ -15,7 +15,7 @@ from ..errors import ArgumentError, CompileError
 from ..kernel.assembler import refusal_of as refusal_of_assembler
 from ..kernel.compiler import compile_program
 from ..kernel.coverage import UNKNOWN, Coverage, ask
-from ..kernel.orders import forward_for, order_for, texts_of
+from ..kernel.orders import forward_for, forward_of_list, order_for, texts_of
 from ..kernel.problem import (
     ELEMENTS,
     ROW,
@@ -198,6 +198,7 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     )
     forward = backward._replace(level=ROW, is_forward=True)
     if call.sequences:
+        forward = forward_of_list(forward, call.sequences, call.rows)
         return [(forward, (), 0), (backward, (), 1)]
     of_kv = call.batch, call.kv_heads, call.columns
     q = (call.batch, call.heads, call.rows, call.head_dim)

@@ -25,10 +25,12 @@ from ..errors import ArgumentError, ManifestError
 from .assembler import refusal_of as refusal_of_assembler
 from .compiler import Compiled, compile_program
 from .coverage import ask
+from .orders import q_tiles_of
 from .problem import (
     ANY_SIZES,
     CAUSAL,
     FULL,
+    ROW,
     SEARCHED,
     Wanted,
     Window,
@@ -128,6 +130,16 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
                         yield of_batch._replace(has_sink=True)
             for has_sink in (False, True):
                 yield one._replace(is_list=True, has_sink=has_sink)
+                yield from _forwards(one._replace(has_sink=has_sink))
+
+
+def _forwards(one: Wanted) -> Iterator[Wanted]:
+    """Of batches, with a table and with formulas, and of packed sequences."""
+    for q_tile in q_tiles_of(one):
+        forward = one._replace(level=ROW, is_forward=True, q_tile=q_tile)
+        yield forward._replace(is_list=True)
+        for sizes in (ANY_SIZES, ()):
+            yield forward._replace(sizes=sizes)
 
 
 def make(

@@ -28,6 +28,7 @@ SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes
 # longer than they gain
 FEWEST_OF_FORMULAS = 1 << 16
+FEWEST_OF_FORWARDS = 1 << 18  # the same of forwards, which are planned faster
 # kv tiles for each worker: with more of them parts save less than ordering the problem in each
 # number takes
 FEW = 4
@@ -63,18 +64,28 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     )
 
 
+def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:
+    """Of forwards: those of long sequences, and of short ones."""
+    return (0, ROWS_OF_TILE) if max(wanted.head_dim, wanted.head_dim_v) <= FLAT else (0,)
+
+
 def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row."""
     batch, heads, _, q_rows, kv_rows = sizes
-    if max(wanted.head_dim, wanted.head_dim_v) <= FLAT and q_rows < SHORT:
-        wanted = wanted._replace(q_tile=128)
+    wanted = forward_of_list(wanted, 1, q_rows)
     pairs = batch * heads * -(-q_rows // ROWS_OF_TILE) * -(-kv_rows // ROWS_OF_TILE)
-    if pairs >= FEWEST_OF_FORMULAS:
+    if pairs >= FEWEST_OF_FORWARDS:
         return wanted
     if wanted.window == FULL or q_rows == kv_rows:  # rows of the same tiles have the same order
         q_rows, kv_rows = (-(-rows // ROWS_OF_TABLE) * ROWS_OF_TABLE for rows in (q_rows, kv_rows))
     return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
+
+
+def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
+    """The same of packed sequences, whose lengths are unknown; q_rows: of all of them."""
+    is_short = q_rows < SHORT * sequences
+    return wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
 
 
 @functools.lru_cache(maxsize=4096)

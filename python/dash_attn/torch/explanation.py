@@ -61,7 +61,9 @@ def _explained(call: Call) -> Explanation:
         ) + ", and the part of the sink" * (call.sink is not None)
     if call.lengths.are_given:
         if call.forward == DASH:
-            forward = [kernel_of(forward_of(q, k, v, call.sides, PACKED, **rest))]
+            forward = [
+                kernel_of(forward_of(q, k, v, call.sides, PACKED, call.lengths.cu_q, **rest))
+            ]
         head_dims = q.shape[2], v.shape[2]
         return Explanation.of(
             forward, [kernel_for(head_dims, q.dtype, call.sides, call.level, **rest)]

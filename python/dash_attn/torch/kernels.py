@@ -12,7 +12,7 @@ from ..kernel import runtime
 from ..kernel.driver import Driver
 from ..kernel.launch import Launch
 from ..kernel.library import HANDLER, check, library
-from ..kernel.orders import Ordered, forward_for, order_for, texts_of
+from ..kernel.orders import Ordered, forward_for, forward_of_list, order_for, texts_of
 from ..kernel.plan import Plan, Table
 from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes
 from ..kernel.runtime import Kernel, maker_of
@@ -138,13 +138,20 @@ def order_of(
 
 
 def forward_of(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, window: Window, layout: str, **rest: Any
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    window: Window,
+    layout: str,
+    offsets: torch.Tensor | None = None,
+    **rest: Any,
 ) -> Wanted:
-    """The kernel of a forward, of a batch or of packed sequences. rest: of `Wanted`."""
+    """The kernel of a forward, of a batch, or of packed sequences with these offsets. rest: of
+    `Wanted`."""
     wanted = Wanted(q.shape[-1], v.shape[-1], ELEMENTS[q.dtype], window, level=ROW)
     wanted = wanted._replace(is_forward=True, **rest)
     if layout == PACKED:
-        return wanted._replace(is_list=True)
+        return forward_of_list(wanted._replace(is_list=True), len(offsets) - 1, q.shape[0])
     heads, rows = layout.index("h"), layout.index("s")
     return forward_for(
         wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]

@@ -34,7 +34,14 @@ def forward(
         if which is not None:
             one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
         wanted = forward_of(
-            one["q"], one["k"], one["v"], window, layout, softcap=softcap, has_sink="sink" in one
+            one["q"],
+            one["k"],
+            one["v"],
+            window,
+            layout,
+            one.get("cu_seqlens_q"),
+            softcap=softcap,
+            has_sink="sink" in one,
         )
         kernel_of(wanted).forward(**one, layout=layout, scale=scale)
     _give_back(given, tensors, RESULTS)

@@ -1,0 +1,152 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""attention() with dash's own forward: what no forward pass of PyTorch serves, its operator as
+PyTorch checks it, and which kernels it takes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+from on_cpu import LAUNCHED  # noqa: E402
+
+from dash_attn import attention, explain, reference  # noqa: E402
+from dash_attn.kernel.orders import forward_for, forward_of_list  # noqa: E402
+from dash_attn.kernel.problem import ANY_SIZES, CAUSAL, FULL, Wanted, for_any_sizes  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
+from dash_attn.torch import forward  # noqa: E402
+
+BF16 = torch.bfloat16
+OPERATOR = forward.forward_operator
+UNTIL_GRADIENTS = ("test_schema", "test_faketensor")
+
+
+def tensors(rows: int = 12, kv_rows: int = 12, of_v: int = 64, turned: bool = False) -> list[Any]:
+    """[batch, heads, rows, head_dim], which may lie as [batch, rows, heads, head_dim]."""
+    torch.manual_seed(3)
+    found = []
+    for heads, length, columns in ((4, rows, 64), (2, kv_rows, 64), (2, kv_rows, of_v)):
+        sizes = (2, length, heads, columns) if turned else (2, heads, length, columns)
+        one = torch.randn(sizes).to(BF16)
+        found.append((one.transpose(1, 2) if turned else one).requires_grad_())
+    return found
+
+
+def demand_exact(mask: Mask, *inputs: torch.Tensor, **options: Any) -> None:
+    """o, the LSE and gradients beside float64."""
+    sink = options.get("sink")
+    o, lse = attention(*inputs, return_lse=True, **options)
+    do = torch.linspace(-1, 1, o.numel(), dtype=torch.float64).cos().reshape(o.shape).to(BF16)
+    gradients = torch.autograd.grad(o, inputs, do)
+    program = {"scale": 0.125, "mask": mask, "softcap": options.get("softcap"), "sink": sink}
+    doubles = [one.detach().double() for one in inputs]
+    exact, sums = reference.forward(*doubles, **program)
+    assert torch.equal(lse.isinf(), sums.isinf()) and not (lse > 1e30).any()
+    assert torch.allclose(lse.double(), sums, rtol=1e-6)
+    found = reference.backward(*doubles, do.double(), exact, sums, **program)
+    for one, other in zip((o, *gradients), (exact, *found.values())):
+        assert (one.double() - other).norm() <= 0.02 * other.norm(), options
+
+
+def served() -> None:
+    causal = {"causal": True}
+    for rows, kv_rows in ((12, 20), (20, 12), (1, 12)):
+        demand_exact(Mask(-1, 0), *tensors(rows, kv_rows), **causal)
+        demand_exact(Mask(3, 0), *tensors(rows, kv_rows), window=(3, 0))
+    LAUNCHED.clear()
+    for cap in (2.0, 30):
+        demand_exact(Mask(-1, 0), *tensors(), **causal, softcap=cap)
+    assert [by for by, *_ in LAUNCHED] == ["dash"] * 2, LAUNCHED
+    sink = torch.linspace(-2, 3, 4)
+    demand_exact(Mask(3, 0), *tensors(of_v=32), window=(3, 0), softcap=5.0, sink=sink)
+    plain = attention(*tensors(), causal=True)
+    for cap in (0, 0.0, torch.tensor(0.0)):
+        assert torch.equal(attention(*tensors(), causal=True, softcap=cap), plain)
+    assert not torch.equal(attention(*tensors(), causal=True, softcap=1.0), plain)
+    for level in ("batch", "machine"):
+        demand_exact(Mask(-1, 0), *tensors(), **causal, level=level)
+        assert explain(*tensors(), **causal, level=level).level == level
+
+
+def layouts() -> None:
+    """o lies as q, with v's head dim."""
+    for of_v in (64, 32):
+        for turned in (False, True):
+            q, k, v = tensors(of_v=of_v, turned=turned)
+            o = attention(q, k, v)
+            assert o.shape == (2, 4, 12, of_v)
+            assert o.transpose(1, 2).is_contiguous() == turned, (of_v, turned, o.stride())
+            if not turned:
+                assert o.is_contiguous()
+
+
+def in_operator() -> None:
+    q, k, v = (one.detach() for one in tensors(of_v=32))
+    sink, offsets = torch.linspace(-1, 1, 4), torch.tensor([1, 5, 11], dtype=torch.int32)
+    packed = [one[0].transpose(0, 1).contiguous() for one in (q, k, v)]
+    for arguments in (
+        (q, k, v, -1, 0, 0.125),
+        (q, k, v, 3, 0, 0.125, 20.0, sink),
+        (*packed, -1, 0, 0.125, 0.0, sink, offsets, offsets.clone()),
+    ):
+        torch.library.opcheck(OPERATOR, arguments, test_utils=UNTIL_GRADIENTS)
+    o, lse = OPERATOR(*packed, -1, 0, 0.125, 0.0, None, offsets)
+    outside = [0, 11]
+    assert not o[outside].any() and (lse[:, outside] == -torch.inf).all()
+    assert lse[:, 1:11].isfinite().all()
+    both = torch.stack([q, q.flip(1)])
+    found = torch.vmap(lambda one: OPERATOR(one, k, v, -1, 0, 0.125))(both)
+    for i, one in enumerate(both):
+        assert all(torch.equal(x[i], y) for x, y in zip(found, OPERATOR(one, k, v, -1, 0, 0.125)))
+
+
+def compiled() -> None:
+    """Eager and compiled programs have the same bits, whatever sizes and caps are fixed."""
+    for dynamic in (False, True):
+        for options in ({"causal": True, "softcap": 3.0}, {"level": "batch"}):
+            torch._dynamo.reset()
+            function = torch.compile(
+                lambda *inputs, options=options: attention(*inputs, **options),
+                backend="aot_eager",
+                fullgraph=True,
+                dynamic=dynamic,
+            )
+            for rows in (12, 20):
+                inputs = tensors(rows, 20)
+                ours, theirs = function(*inputs), attention(*inputs, **options)
+                assert torch.equal(ours, theirs)
+                grads = [torch.autograd.grad(o, inputs, torch.ones_like(o)) for o in (ours, theirs)]
+                assert all(map(torch.equal, *grads))
+
+
+def kernels() -> None:
+    """Short sequences of flat heads take q tiles of 128 rows; few tiles a table, whose sizes stand
+    for all with the same tiles."""
+    flat, wide = (Wanted(dim, dim, "bf16", CAUSAL, is_forward=True) for dim in (64, 128))
+    assert forward_for(flat, 8, 32, 32, 1024, 1024).q_tile == 128
+    assert forward_for(flat, 4, 32, 32, 2048, 2048).q_tile == 0
+    assert forward_for(wide, 8, 16, 16, 1024, 1024).q_tile == 0
+    assert forward_of_list(flat, 16, 16384).q_tile == 128
+    assert forward_of_list(flat, 8, 16384).q_tile == 0
+    assert forward_for(wide, 1, 16, 16, 16384, 16384).sizes == ()
+    sizes = 2, 8, 4, 500, 500
+    assert forward_for(wide, *sizes).sizes == (2, 8, 4, 512, 512)
+    assert forward_for(wide, 2, 8, 4, 300, 500).sizes == (2, 8, 4, 300, 500), "a mask between tiles"
+    of_full = forward_for(wide._replace(window=FULL), 2, 8, 4, 300, 500)
+    assert of_full.sizes == (2, 8, 4, 320, 512) and for_any_sizes(of_full).sizes == ANY_SIZES
+    one = torch.zeros(1, 2, 500, 64, dtype=BF16)
+    alike = [explain(one[:, :, :rows], one[:, :, :rows], one[:, :, :rows]) for rows in (449, 500)]
+    assert alike[0].certificate == alike[1].certificate and alike[0]
+    packed = torch.zeros(5000, 2, 64, dtype=BF16)
+    for ends, tile in (([5000], 192), ([2000, 4000, 5000], 128)):
+        cu = torch.tensor([0, *ends], dtype=torch.int32)
+        found = explain(packed, packed, packed, causal=True, cu_seqlens_q=cu)
+        assert f"tiles {tile} x 128, level row" in found.forward, found
+
+
+for test in (served, layouts, in_operator, compiled, kernels):
+    test()
