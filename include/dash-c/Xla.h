@@ -1,4 +1,4 @@
-/*===- dash-c/Xla.h - attention backwards as a custom call of XLA ---------------------*- C -*-===*\
+/*===- dash-c/Xla.h - attention as a custom call of XLA -------------------------------*- C -*-===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                        *|
 |*                                                                                                *|
 |* A handler for XLA's foreign function interface. JAX, or another host of XLA, registers it for  *|
@@ -19,15 +19,17 @@ struct XLA_FFI_CallFrame;
 struct XLA_FFI_Error;
 
 /**
- * Computes gradients of attention, as a typed custom call (api_version 4). Register it for the
- * stages instantiate, initialize and execute.
+ * Computes gradients of attention, or attention if the program is a forward, as a typed custom call
+ * (api_version 4). Register it for the stages instantiate, initialize and execute.
  *
- * operands:   q, k, v, do, o, lse. A program with a sink adds the sink. A program whose order is a
- *             table adds the table for the sizes of the call, as bytes (u8).
- * results:    dq, dk, dv. A program with a sink adds dsink, [batch, heads]. The last one is memory:
- *             bytes (u8) for the plan's workspace, and for the order if it is not a table. The call
- *             fills such an order each time, so programs may be captured into command buffers. Add
- *             256 bytes for each of the two, which begin at multiples of DASH_ALIGNMENT.
+ * operands:   q, k, v, do, o, lse; of a forward q, k, v. A program with a sink adds the sink. A
+ *             program whose order is a table adds the table for the sizes of the call, as bytes
+ *             (u8).
+ * results:    dq, dk, dv; of a forward o, lse. A backward with a sink adds dsink, [batch, heads].
+ *             The last one is memory: bytes (u8) for the plan's workspace, and for the order if it
+ *             is not a table. The call fills such an order each time, so programs may be captured
+ *             into command buffers. Add 256 bytes for each of the two, which begin at multiples of
+ *             DASH_ALIGNMENT.
  * attributes: program, options (strings): for `dashCompile`, so they name no files. A process
  *             compiles each program once, when its first call is instantiated.
  *             certificate (string): that of the kernel for which the bytes were counted. If this
@@ -35,13 +37,13 @@ struct XLA_FFI_Error;
  *             bits would differ.
  *             layout (string): "bhsd" for [batch, heads, rows, head dim], "bshd" for [batch, rows,
  *             heads, head dim].
- *             scale (f32).
+ *             scale (f32); of a forward above 0.
  *
  * All buffers are row-major. The driver is opened, and code loaded, when a call is initialized or,
  * at the latest, executed. A process keeps what it has compiled and planned: this is the only
  * function of the library with state.
  *
- * Returns NULL, or an error that XLA destroys. On an error, gradients are not written, unless a
+ * Returns NULL, or an error that XLA destroys. On an error, results are not written, unless a
  * launch fails.
  */
 DASH_CAPI_EXPORTED struct XLA_FFI_Error *dashXlaAttentionBackward(struct XLA_FFI_CallFrame *frame);

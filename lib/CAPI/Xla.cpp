@@ -1,7 +1,8 @@
-//===- Xla.cpp - attention backwards as a custom call of XLA --------------===//
+//===- Xla.cpp - attention as a custom call of XLA ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes identify the program, buffers the problem. XLA's prepare stage compiles programs and
+// Attributes identify the program, buffers the problem. The program's manifest says which tensors
+// there are, so forwards and backwards are the same here. XLA's prepare stage compiles programs and
 // makes plans. The execute stage only enqueues, so XLA may trace it into a command buffer. It
 // touches only memory of the call.
 //
@@ -100,10 +101,10 @@ struct Planned {
 
 /// A program with one kernel, and its plans. Its code is never unloaded: command buffers may launch
 /// it until the process ends.
-class Backward {
+class Attention {
 public:
-  static Outcome compile(const Attributes &given, std::unique_ptr<Backward> &result) {
-    auto made = std::make_unique<Backward>();
+  static Outcome compile(const Attributes &given, std::unique_ptr<Attention> &result) {
+    auto made = std::make_unique<Attention>();
     if (Outcome wrong = make(&made->program, dashCompile, toC(given.program), toC("<custom call>"),
                              toC(given.options)))
       return wrong;
@@ -226,14 +227,14 @@ struct Process {
   std::mutex lock;
   DashDriver driver = {nullptr};
   DashPlanner planner = {nullptr};
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<Backward>>
-      backwards; ///< key: options and program
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<Attention>>
+      attentions; ///< key: options and program
 
-  Outcome find(const Attributes &given, Backward *&result) {
-    std::unique_ptr<Backward> &place =
-        backwards[{std::string(given.options), std::string(given.program)}];
+  Outcome find(const Attributes &given, Attention *&result) {
+    std::unique_ptr<Attention> &place =
+        attentions[{std::string(given.options), std::string(given.program)}];
     if (!place)
-      if (Outcome wrong = Backward::compile(given, place))
+      if (Outcome wrong = Attention::compile(given, place))
         return wrong;
     result = place.get();
     return result->check(given);
@@ -335,19 +336,19 @@ Outcome readMemory(const void *given, const char *what, DashMemory &result) {
 /// tensors: in the order of `dashKernelGetTensorName`; memory: the last result; order: for a table,
 /// the last operand.
 Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
-                    const Backward &backward, std::vector<DashTensor> &tensors, DashMemory &memory,
-                    DashMemory &order) {
-  const std::vector<bool> &areResults = backward.getAreResults();
+                    const Attention &attention, std::vector<DashTensor> &tensors,
+                    DashMemory &memory, DashMemory &order) {
+  const std::vector<bool> &areResults = attention.getAreResults();
   int64_t written = std::count(areResults.begin(), areResults.end(), true);
   int64_t read = static_cast<int64_t>(areResults.size()) - written;
-  int64_t operands = read + backward.hasTable(), results = written + 1;
+  int64_t operands = read + attention.hasTable(), results = written + 1;
   if (frame.args.size != operands || frame.rets.size != results)
     return refuse("expected " + std::to_string(operands) + " operands and " +
                   std::to_string(results) + " results, found " + std::to_string(frame.args.size) +
                   " and " + std::to_string(frame.rets.size));
   if (Outcome wrong = readMemory(frame.rets.rets[written], "result", memory))
     return wrong;
-  if (backward.hasTable())
+  if (attention.hasTable())
     if (Outcome wrong = readMemory(frame.args.args[read], "operand", order))
       return wrong;
   void **nextOperand = frame.args.args, **nextResult = frame.rets.rets;
@@ -390,24 +391,24 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   if ((wrong = readAttributes(frame.attrs, given)))
     return nullptr;
   std::unique_lock<std::mutex> guard(process().lock);
-  Backward *backward = nullptr;
-  if ((wrong = process().find(given, backward)) ||
+  Attention *attention = nullptr;
+  if ((wrong = process().find(given, attention)) ||
       frame.stage == XLA_FFI_ExecutionStage_INSTANTIATE)
     return nullptr;
 
   std::vector<DashTensor> tensors;
   DashMemory memory = {};
   DashArguments arguments = {};
-  bool hasTable = backward->hasTable();
-  if ((wrong = readBuffers(frame, given.layout, *backward, tensors, memory, arguments.order)) ||
+  bool hasTable = attention->hasTable();
+  if ((wrong = readBuffers(frame, given.layout, *attention, tensors, memory, arguments.order)) ||
       (wrong = process().open()))
     return nullptr;
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};
   if (XLA_FFI_Error *error = frame.api->XLA_FFI_DeviceOrdinal_Get(&device))
     return error;
   std::shared_ptr<Planned> planned; // another thread may drop it meanwhile
-  if ((wrong = backward->findPlan(process().driver, process().planner, device.device_ordinal, given,
-                                  tensors, planned)) ||
+  if ((wrong = attention->findPlan(process().driver, process().planner, device.device_ordinal,
+                                   given, tensors, planned)) ||
       (wrong = divide(memory, planned->plan, hasTable, arguments.workspace, arguments.order)) ||
       frame.stage != XLA_FFI_ExecutionStage_EXECUTE)
     return nullptr;

@@ -8,6 +8,7 @@ launches at which stage, and each error."""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import threading
 from dataclasses import replace
@@ -21,7 +22,7 @@ from dash_attn import Kernel, Tensor
 from dash_attn.kernel.library import Handle, library
 from dash_attn.kernel.orders import order_for, texts_of
 from dash_attn.kernel.plan import Plan
-from dash_attn.kernel.problem import CAUSAL, FULL, Wanted, for_any_sizes, program_of
+from dash_attn.kernel.problem import CAUSAL, FULL, LAYOUTS, Wanted, for_any_sizes, program_of
 from dash_attn.kernel.runtime import maker_of
 from dash_attn.kernel.tensors import contiguous
 from dash_attn.kernel.workspace import ALIGNMENT, aligned
@@ -324,6 +325,53 @@ def sinks() -> None:
     assert not driver.launches()
 
 
+def forwards() -> None:
+    """A forward's operands are q, k, v and its sink, its results o and the LSE: with formulas and
+    with a table, what is launched is that of Kernel.forward."""
+    sizes = dict(zip(SIZES, (2, 4, 2, 200, 300)))
+    sink = Tensor(20 << 40, (4,), (1,), "f32")
+    given = {name: tensors(**sizes)[name] for name in ("q", "k", "v", "o", "lse")}
+    for has_sink, is_table, layout in itertools.product((False, True), (False, True), LAYOUTS):
+        wanted = Wanted(128, 128, "bf16", CAUSAL, level="row", is_forward=True, softcap=30.0)
+        wanted = wanted._replace(has_sink=has_sink, sizes=tuple(sizes.values()) * is_table)
+        texts = texts_of(wanted)
+        made, planned = Kernel(maker_of(texts), driver), Kernel(maker_of(texts))
+        plan = Plan(planned._make_kernel(Handle()), 0, sizes, {}, is_table)
+        program, options, _ = program_of(for_any_sizes(wanted))
+        promised = {"program": program, "options": options, "certificate": made.certificate}
+        size = aligned(plan.workspace_bytes) + ALIGNMENT
+        size += 0 if is_table else aligned(plan.order_bytes) + ALIGNMENT
+        as_given = given | {"sink": sink} if has_sink else given
+        if layout == "bshd":
+            for name in ("q", "k", "v", "o"):
+                shape = given[name].transposed(1, 2).shape
+                turned = replace(given[name], shape=shape, strides=contiguous(shape))
+                as_given = as_given | {name: turned}
+        found = {name: (one.dtype, one.shape, one.pointer) for name, one in as_given.items()}
+        order = [("u8", (len(texts[2]),), 1 << 51)] * is_table
+        operands = [found[name] for name in ("q", "k", "v", *["sink"] * has_sink)] + order
+        results = [found["o"], found["lse"], ("u8", (size,), MEMORY + 128)]
+        attributes = GIVEN | promised | {"layout": layout}
+        driver.calls()
+        for stage in (INSTANTIATE, INITIALIZE, EXECUTE):
+            assert Host(stream=7).call(HANDLER, stage, operands, results, attributes) is None
+        ours = driver.launches()
+        made.forward(**as_given, scale=0.25, layout=layout)
+        theirs = driver.launches()[-len(ours) :]
+        entries = {entry["name"]: entry for entry in made.manifest["entries"]}
+        assert ours[-1].name == "attention_fwd_main" and ours[-1].stream == 7
+        for one, other in zip(ours, theirs, strict=True):
+            assert (one.name, one.grid) == (other.name, other.grid)
+            one_by_name, other_by_name = (x.values(entries[one.name]) for x in (one, other))
+            assert {x: y for x, y in one_by_name.items() if not is_workspace(x)} == {
+                x: y for x, y in other_by_name.items() if not is_workspace(x)
+            }
+        code, message = Host().call(HANDLER, EXECUTE, operands, results[1:], attributes)
+        count = 3 + has_sink + is_table
+        said = f"expected {count} operands and 3 results, found {count} and 2"
+        assert (code, message) == (INVALID, f"dash: {said}"), message
+
+
 def errors() -> None:
     given, host = tensors(), Host()
     operands, results = buffers(given)
@@ -525,6 +573,7 @@ for test in (
     other_device,
     tables,
     sinks,
+    forwards,
     errors,
     sizes_come_and_go,
     threads,

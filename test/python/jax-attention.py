@@ -19,12 +19,12 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from fixtures import refused  # noqa: E402
 from jax.sharding import PartitionSpec  # noqa: E402
-from jax_on_cpu import CALLED, FAILED  # noqa: E402
+from jax_on_cpu import AHEAD, CALLED, FAILED  # noqa: E402
 
 import dash_attn.kernel.problem  # noqa: E402
 from dash_attn import ArgumentError  # noqa: E402
-from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
-from dash_attn.kernel.problem import for_any_sizes, program_of, window_of  # noqa: E402
+from dash_attn.jax import attention, explain, operator, problem  # noqa: E402
+from dash_attn.kernel.problem import window_of  # noqa: E402
 
 
 def arrays(
@@ -153,14 +153,13 @@ def apart() -> None:
     assert [x.shape[-1] for x in found] == [40, 48, 48, 40]
     demand_close([jnp.stack(x) for x in zip(*each)], list(found), 1e-2)
     said = str(explain(q, k, v, causal=True))
-    assert "head dim 48/40, " in said, said
+    assert said.count("head dim 48/40, ") == 2, said
     jax_on_cpu.cudnn.check_cudnn_version = lambda: 90800
-    assert refused(lambda: attention(q, k, v), ArgumentError) == (
-        "v: expected the head dim of q and k, 48, found 40: cuDNN 9.8.0 has one head dim for all;"
-        " cuDNN 9.10.0 has a forward pass of two, or pad the narrower ones with zeros, and pass"
-        " scale"
+    assert refused(lambda: attention(q, k, v, forward="cudnn"), ArgumentError) == (
+        "v: expected the head dim of q and k, 48, found 40: cuDNN 9.8.0 has one head dim for all,"
+        ' cuDNN 9.10.0 has two; leave out forward="cudnn"'
     )
-    assert explain(q, k, k)
+    assert explain(q, k, v) and explain(q, k, k, forward="cudnn")
     jax_on_cpu.cudnn.check_cudnn_version = lambda: 91900
     sizes = {"head_dim": 64, "of_v": 36}
     assert refused(lambda: attention(*arrays(**sizes)), ArgumentError) == (
@@ -252,82 +251,82 @@ def sharded() -> None:
         demand_close(both(divided, given), both(attention, given, causal=True))
 
 
+def demand_called(
+    line: str, kernel: Any, operands: list[str], results: list[str], layout: str, scale: float
+) -> list[str]:
+    """What a custom call of a kernel has beside the types of its arrays: its names of operands."""
+    spelled = kernel.program.replace("\n", "\\0A")
+    assert (
+        f'program = "{spelled}"' in line
+        and f'options = "{kernel.options}"' in line
+        and f'certificate = "{kernel.certificate}"' in line
+    )
+    given = float(re.search(r"scale = (\S+) : f32", line)[1])
+    assert f'layout = "{layout}"' in line and np.float32(given) == np.float32(scale), line
+    if kernel.table is not None:
+        operands = [*operands, f"tensor<{kernel.table.size}xui8>"]
+        assert kernel.table.nbytes == int(kernel.manifest["order"]["bytes"])
+    assert f": ({', '.join(operands)}) -> ({', '.join(results)}, tensor<" in line, line
+    for what, types in (("operand", operands), ("result", [*results, "tensor<1xui8>"])):
+        ranks = (one.count("x", 0, one.rindex("x") + 1) for one in types)
+        rows = [
+            f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>"
+            if rank > 1
+            else "dense<0> : tensor<1xindex>"
+            for rank in ranks
+        ]
+        assert f"{what}_layouts = [{', '.join(rows)}]" in line, line
+    return re.search(r"@dash_attention_backward\((.*?)\)", line)[1].split(", ")
+
+
 def lowered() -> None:
-    """What XLA gets for a GPU: cuDNN's forward pass, whose o and LSE are operands of libdash's
-    call, and memory as its last result."""
-    function.forward, kept = jax_on_cpu.FORWARD, function.forward
+    """What XLA gets for a GPU: two calls of libdash. o and the LSE of the first are operands of the
+    second, and memory is the last result of each."""
     tables = []
-    for sizes, options, mask, window in (
-        ({}, {"causal": True}, "CAUSAL", 0),
-        ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
-        ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
-        ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}, "NO_MASK", 0),
-        ({"head_dim": 96, "of_v": 128}, {"causal": True}, "CAUSAL", 0),
-        ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0),
+    for sizes, options in (
+        ({}, {"causal": True}),
+        ({"layout": "bshd"}, {"layout": "bshd"}),
+        ({"head_dim": 128}, {"window": (128, 5), "softcap": 30.0}),
+        ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}),
+        ({"head_dim": 96, "of_v": 128, "kv_rows": 300}, {"causal": True, "level": "batch"}),
+        ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}),
     ):
         given = arrays(**{"rows": 256} | sizes)
         trace = jax.jit(lambda *x: both(attention, list(x), **options)).trace(*given)
         text = trace.lower(lowering_platforms=("cuda",)).as_text()
-        (ahead,) = [line for line in text.splitlines() if "__cudnn$fmhaSoftmax" in line]
-        (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
-        assert (
-            f"mask_type\\22: \\22{mask}\\22" in ahead
-            and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead
-        ), ahead
+        ahead, back = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
         layout = options.get("layout", "bhsd")
-        q, k, v = (x.shape for x in given)
-        sides = window_of(options.get("causal", False), options.get("window"))
-        wanted = operator.order_of(*given, sides, layout).wanted
-        program, order, _ = program_of(for_any_sizes(wanted))
-        kernel = operator.JaxKernel(wanted)
-        assert kernel.certificate == explain(*given, **options).certificate
-        spelled = program.replace("\n", "\\0A")
-        assert (
-            f'program = "{spelled}"' in back
-            and f'options = "{order}"' in back
-            and f'certificate = "{kernel.certificate}"' in back
-        )
-        scale = float(re.search(r"scale = (\S+) : f32", back)[1])
-        assert f'layout = "{layout}"' in back and np.float32(scale) == np.float32(q[3] ** -0.5), (
-            back
-        )
-        rows = [
-            f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>"
-            for rank in (4, 3)
-        ]
-        tables.append(kernel.table is not None)
-        table = f"tensor<{kernel.table.size}xui8>" if tables[-1] else ""
-        taken = [rows[0]] * 5 + rows[1:] + ["dense<0> : tensor<1xindex>"] * tables[-1]
-        assert f"operand_layouts = [{', '.join(taken)}]" in back
-        assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
-        types = {
-            name: f"tensor<{'x'.join(map(str, shape))}xbf16>"
-            for name, shape in (("q", q), ("k", k), ("v", v), ("o", (*q[:3], v[3])))
-        }
-        size = kernel.bytes_of(q, k, layout)
-        heads_and_rows = (str(given[0].shape[layout.index(letter)]) for letter in "hs")
-        sums = f"tensor<2x{'x'.join(heads_and_rows)}xf32>"
-        assert back.endswith(
-            f": ({types['q']}, {types['k']}, {types['v']}, {types['o']}, {types['o']}, {sums}"
-            f"{', ' * tables[-1]}{table}) -> "
-            f"({types['q']}, {types['k']}, {types['v']}, tensor<{size}xui8>)"
-        ), back
-        operands = re.search(r"@dash_attention_backward\((.*?)\)", back)[1].split(", ")
-        result = re.search(r"(%\d+):\d+ = ", ahead)[1]
-        assert operands[:3] == ["%arg0", "%arg1", "%arg2"] and operands[5] == f"{result}#1", (
-            operands
-        )
-        assert (
-            f"{operands[4]} = stablehlo.transpose {result}#0" in text
-            or operands[4] == f"{result}#0"
-        ), operands
-        if tables[-1]:  # a constant of the program, there once
-            assert re.search(rf"{operands[6]} = stablehlo.constant .*{table}", text), operands
-            assert (
-                kernel.table.nbytes == int(kernel.manifest["order"]["bytes"])
-                and text.count(table) == 2
+        of_call = window_of(options.get("causal", False), options.get("window")), layout
+        rest = {"softcap": options.get("softcap", 0.0)}
+        level = options.get("level", "run")
+        kernels = [
+            operator.kernel_of(one)
+            for one in (
+                operator.forward_of(*given, *of_call, **rest),
+                operator.order_of(*given, *of_call, level=level, **rest).wanted,
             )
-    assert tables == [True, True, True, False, True, True], tables
+        ]
+        assert explain(*given, **options).certificate == " ".join(x.certificate for x in kernels)
+        shapes = [x.shape for x in given]
+        shapes.append((*shapes[0][:3], shapes[2][3]))
+        q, k, v, o = (f"tensor<{'x'.join(map(str, shape))}xbf16>" for shape in shapes)
+        heads_and_rows = (str(shapes[0][layout.index(letter)]) for letter in "hs")
+        sums = f"tensor<2x{'x'.join(heads_and_rows)}xf32>"
+        scale = shapes[0][3] ** -0.5
+        first = demand_called(ahead, kernels[0], [q, k, v], [o, sums], layout, scale)
+        second = demand_called(back, kernels[1], [q, k, v, o, o, sums], [q, k, v], layout, scale)
+        assert first[:3] == second[:3] == ["%arg0", "%arg1", "%arg2"]
+        result = re.search(r"(%\d+):\d+ = ", ahead)[1]
+        assert second[4:6] == [f"{result}#0", f"{result}#1"], second
+        for line, kernel, last in zip((ahead, back), kernels, (first[-1], second[-1])):
+            size = kernel.bytes_of(*shapes[:2], layout)
+            assert line.endswith(f", tensor<{size}xui8>)"), line
+            if kernel.table is not None:  # a constant of the program, there once
+                table = f"tensor<{kernel.table.size}xui8>"
+                assert re.search(rf"{last} = stablehlo.constant .*{table}", text), last
+                assert text.count(table) == 2
+        tables.append(kernels[1].table is not None)
+    assert tables == [True, True, True, False, False, True], tables
     # In shard_map each device has the table of its own part, as do batches of vmap.
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     whole = [jax.ShapeDtypeStruct((4, heads, 2000, 64), jnp.bfloat16) for heads in (32, 8, 8)]
@@ -351,7 +350,6 @@ def lowered() -> None:
         *split
     )
     assert table in mapped.lower(lowering_platforms=("cuda",)).as_text()
-    function.forward = kept
 
 
 def scalars() -> None:
@@ -402,6 +400,7 @@ def sliced() -> None:
         CALLED.clear()
         found = pulled(q, k, v, q[::-1])
         assert [call["shapes"][0] for call in CALLED] == shapes, CALLED
+        assert [call["shapes"][0] for call in AHEAD[-2:]] == shapes, AHEAD
         assert all(bool((x == y).all()) for x, y in zip(found, expected, strict=True)), sizes
         assert explain(q, k, v).launches == 2
     dash_attn.kernel.problem.ask = real
@@ -446,24 +445,6 @@ def refusals() -> None:
             ),
         ),
         (arrays(rows=0), {}, "q: expected rows of at least 1, found 0"),
-        (
-            arrays(kv_rows=16),
-            {"causal": True},
-            (
-                "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass"
-                " would hide other elements than the kernel (dash's causal masks are aligned at the"
-                " bottom right)"
-            ),
-        ),
-        (
-            (q, k, v),
-            {"window": (3, 3)},
-            (
-                "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward"
-                " pass has no other windows; jax.nn.dot_product_attention with implementation='xla'"
-                " has them"
-            ),
-        ),
         ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
         ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
         ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
@@ -479,17 +460,16 @@ def refusals() -> None:
             (q, k, v),
             {"cu_seqlens_q": k},
             (
-                "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX"
-                " takes none; pad sequences, call attention for each, or take dash_attn.torch"
+                "cu_seqlens: expected None, found offsets of sequences: dash_attn.jax takes none;"
+                " pad sequences, call attention for each, or take dash_attn.torch"
             ),
         ),
         (
             (q, k, v),
-            {"level": "batch"},
+            {"window": (3, 3), "forward": "cudnn"},
             (
-                "level: expected 'run', found 'batch': no forward pass of the framework promises"
-                " it; kernels of this level are made by Kernel.compile, and take o and LSE of a"
-                " forward pass of yours"
+                "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward"
+                ' pass has no other windows; leave out forward="cudnn"'
             ),
         ),
     ):
@@ -503,13 +483,15 @@ def refusals() -> None:
                 == said
             )
     why = explain(q, k, v, causal=True)
+    ahead = operator.kernel_of(operator.forward_of(q, k, v, (-1, 0), "bhsd"))
     kernel = operator.kernel_of(operator.order_of(q, k, v, (-1, 0), "bhsd").wanted)
     assert (
         why
         and str(why)
-        == f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask,"
-        " bf16, head dim 64, tiles 64 x 128\norder        ascending, level run, 132 workers,"
-        f" predicted 1.048 x its lower bound\ncertificate  {kernel.certificate}"
+        == "forward      dash, causal mask, bf16, head dim 64, tiles 128 x 128, level row\nbackward"
+        "     dash, causal mask, bf16, head dim 64, tiles 64 x 128\norder        ascending, level"
+        " run, 132 workers, predicted 1.048 x its lower bound\ncertificate "
+        f" {ahead.certificate} {kernel.certificate}"
     ), why
     # As kind=auto of the compiler.
     few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)
@@ -547,7 +529,9 @@ def refusals() -> None:
         "cu_seqlens_q",
         "cu_seqlens_k",
         "sink",
+        "softcap",
         "level",
+        "forward",
         "layout",
     )
     for name in names:

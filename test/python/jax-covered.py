@@ -21,6 +21,9 @@ from dash_attn.jax import attention, explain  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 OFFSETS = jnp.array([0, 5, 12], dtype=jnp.int32)
 PACKED = {"cu_seqlens_q": OFFSETS, "cu_seqlens_k": OFFSETS}
+# Rows in which the table still speaks of cuDNN's forward pass; dash's serves them, as
+# jax-forward.py has it.
+BY_CUDNN = {"forward": "cudnn"}
 
 
 def call(
@@ -35,6 +38,11 @@ def call(
     return lambda: explain(q, k, v, **options)
 
 
+def rectangle(**options: Any) -> Callable[[], object]:
+    q, k = (jnp.zeros((1, 2, rows, 64), jnp.bfloat16) for rows in (12, 20))
+    return lambda: explain(q, k, k, causal=True, **options)
+
+
 def with_argument(name: str) -> Callable[[], object]:
     q = jnp.zeros((1, 1, 12, 64), jnp.bfloat16)
     return lambda: attention(q, q, q, **{name: None})
@@ -45,8 +53,9 @@ demand_column(
     "JAX",
     {
         "bf16, f16": [call(), call(jnp.float16)],
-        "head dims that are multiples of 8 up to 128": [
-            *(call(head_dim=columns) for columns in range(8, 129, 8))
+        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+            *(call(head_dim=columns) for columns in range(8, 129, 8)),
+            call(of_v=32),
         ],
         "full and causal masks, sliding windows, grouped heads, sinks": [
             call(),
@@ -54,17 +63,18 @@ demand_column(
             call(window=(5, 0)),
             call(sink=jnp.zeros(4)),
         ],
-        "windows with a right side": [call(window=(5, 2))],
+        "windows with a right side": [call(window=(5, 2), **BY_CUDNN)],
         "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
             call(causal=True, **PACKED),
             call(level="batch", **PACKED),
         ],
-        "v of another head dim than q and k": [call(of_v=32)],
-        "softcaps, block masks, unions of masks, level `batch` for batches": [
-            with_argument("softcap"),
-            with_argument("mask"),
-            call(level="batch"),
+        "softcaps, causal rectangles, level `batch` for batches": [
+            call(softcap=30.0, **BY_CUDNN),
+            rectangle(**BY_CUDNN),
+            call(level="batch", **BY_CUDNN),
+            call(level="machine", **BY_CUDNN),
         ],
+        "block masks, unions of masks": [with_argument("mask")],
         "several GPUs: batch and heads apart": [
             lambda: (
                 "shard_map" in (ROOT / "test/python/jax-attention.py").read_text(encoding="utf-8")

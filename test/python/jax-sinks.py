@@ -18,10 +18,10 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from fixtures import refused  # noqa: E402
 from jax.sharding import PartitionSpec  # noqa: E402
-from jax_on_cpu import CALLED, FAILED  # noqa: E402
+from jax_on_cpu import AHEAD, CALLED, FAILED  # noqa: E402
 
 from dash_attn import ArgumentError, reference  # noqa: E402
-from dash_attn.jax import attention, explain, function, operator, problem, sinks  # noqa: E402
+from dash_attn.jax import attention, explain, foreign, operator, problem, sinks  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 HEADS, KV_HEADS, ROWS = 4, 2, 12
@@ -103,19 +103,24 @@ def gradients() -> None:
         {"scale": 0.3},
         {"window": (3, 0)},
         {"causal": True, "layout": "bshd"},
+        {"causal": True, "forward": "cudnn"},
+        {"causal": True, "layout": "bshd", "forward": "cudnn"},
     ):
+        of_exact = {name: value for name, value in options.items() if name != "forward"}
         for of_sink in (jnp.bfloat16, jnp.float16, jnp.float32):
             given = arrays(layout=options.get("layout", "bhsd"), of_sink=of_sink)
-            CALLED.clear()
+            CALLED.clear(), AHEAD.clear()
             ours = found(given, **options)
-            demand_close(ours, exact(given, **options))
+            demand_close(ours, exact(given, **of_exact))
             assert ours[1].dtype == jnp.float32 and ours[5].dtype == of_sink
             (called,) = CALLED
             assert (
                 called["shapes"][6:] == [(HEADS,)] and " sink(%sink, %dsink : " in called["program"]
             )
+            is_own = "forward" not in options
+            assert [" sink(%sink : " in one["program"] for one in AHEAD] == [True] * is_own
             demand_close(
-                jax.jit(lambda *x: found(list(x), **options))(*given), exact(given, **options)
+                jax.jit(lambda *x: found(list(x), **options))(*given), exact(given, **of_exact)
             )
     with jax.enable_x64(True):
         given = arrays(of_sink=jnp.float64)
@@ -234,44 +239,58 @@ def sharded() -> None:
 
 
 def lowered() -> None:
-    """For a GPU: o of cuDNN's forward pass is scaled between barriers, and the sink is an operand
-    behind the LSE, before a table."""
-    function.forward, kept = jax_on_cpu.FORWARD, function.forward
+    """For a GPU: the sink is an operand of both calls, behind v and behind the LSE, before a
+    table. o of cuDNN's forward pass is scaled between barriers."""
+    foreign.by_cudnn, kept = jax_on_cpu.BY_CUDNN, foreign.by_cudnn
     tables = []
     for batch, heads, kv_heads, rows in ((1, 2, 2, 16384), (2, 32, 8, 2000)):
         given = [
             jax.ShapeDtypeStruct((batch, h, rows, 64), jnp.bfloat16)
             for h in (heads, kv_heads, kv_heads)
         ]
+        of_call = (*given, (-1, 0), "bhsd")
+        ahead = operator.forward_of(*of_call, has_sink=True)
+        back = operator.order_of(*of_call, has_sink=True).wanted
+        kernels = operator.kernel_of(ahead), operator.kernel_of(back)
         given.append(jax.ShapeDtypeStruct((heads,), jnp.bfloat16))
-        text = (
-            jax.jit(lambda *x: found(list(x), causal=True))
-            .trace(*given)
-            .lower(lowering_platforms=("cuda",))
-            .as_text()
-        )
-        assert (
-            text.count("__cudnn$fmhaSoftmax") == 1
-            and text.count("stablehlo.optimization_barrier") == 2
-        )
-        (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
-        kernel = operator.kernel_of(
-            operator.order_of(*given[:3], (-1, 0), "bhsd", has_sink=True).wanted
-        )
-        assert (
-            f'certificate = "{kernel.certificate}"' in back
-            and 'options = "' + kernel.options + '"' in back
-        )
-        tables.append(kernel.table is not None)
-        table = f", tensor<{kernel.table.size}xui8>" if tables[-1] else ""
         q, k = (f"tensor<{batch}x{h}x{rows}x64xbf16>" for h in (heads, kv_heads))
-        assert back.endswith(
-            f": ({q}, {k}, {k}, {q}, {q}, tensor<{batch}x{heads}x{rows}xf32>,"
-            f" tensor<{heads}xf32>{table}) -> ({q}, {k}, {k}, tensor<{batch}x{heads}xf32>,"
-            f" tensor<{kernel.bytes_of(given[0].shape, given[1].shape, 'bhsd')}xui8>)"
-        ), back
-    assert tables == [False, True], tables
-    function.forward = kept
+        lse, sink, dsink = (
+            f"tensor<{size}xf32>"
+            for size in (f"{batch}x{heads}x{rows}", f"{heads}", f"{batch}x{heads}")
+        )
+        calls = list(
+            zip(
+                kernels,
+                ([q, k, k, sink], [q, k, k, q, q, lse, sink]),
+                ([q, lse], [q, k, k, dsink]),
+            )
+        )
+        for forward, barriers in (("dash", 0), ("cudnn", 2)):
+            text = (
+                jax.jit(lambda *x, by=forward: found(list(x), causal=True, forward=by))
+                .trace(*given)
+                .lower(lowering_platforms=("cuda",))
+                .as_text()
+            )
+            assert text.count("stablehlo.optimization_barrier") == barriers
+            assert text.count("__cudnn$fmhaSoftmax") == (forward == "cudnn")
+            lines = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
+            for line, (kernel, taken, made) in zip(
+                lines, calls if forward == "dash" else calls[1:], strict=True
+            ):
+                assert (
+                    f'certificate = "{kernel.certificate}"' in line
+                    and 'options = "' + kernel.options + '"' in line
+                )
+                tables.append(kernel.table is not None)
+                table = [f"tensor<{kernel.table.size}xui8>"] if tables[-1] else []
+                size = kernel.bytes_of(given[0].shape, given[1].shape, "bhsd")
+                assert line.endswith(
+                    f": ({', '.join(taken + table)}) ->"
+                    f" ({', '.join([*made, f'tensor<{size}xui8>'])})"
+                ), line
+    foreign.by_cudnn = kept
+    assert tables == [True, False, False, True, True, True], tables
 
 
 def refusals() -> None:
@@ -318,12 +337,14 @@ def refusals() -> None:
         assert not CALLED
     said = refused(lambda: attention(q, k, v, sink=sink, cu_seqlens_q=k), ArgumentError)
     assert said.startswith("cu_seqlens: expected None, found offsets of sequences: "), said
-    why, without = explain(q, k, v, causal=True, sink=sink), explain(q, k, v, causal=True)
-    assert (
-        why
-        and why.forward == without.forward + ", and the part of the sink"
-        and why.certificate != without.certificate
-    )
+    for forward, part in (("dash", ""), ("cudnn", ", and the part of the sink")):
+        options = {"causal": True, "forward": forward}
+        why, without = explain(q, k, v, sink=sink, **options), explain(q, k, v, **options)
+        assert (
+            why
+            and why.forward == without.forward + part
+            and not set(why.certificate.split()) & set(without.certificate.split())
+        )
     problem.PLATFORM = "gpu"
     assert sinks.refusal_of_sink(sink, q, "bhsd").startswith(
         "sink: expected an array on a CUDA device, found one on '"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import plain_options, window_of
-from .operator import kernel_of, orders_of
+from ..kernel.problem import DASH
+from ..kernel.runtime import Kernel
+from .foreign import operator_of_forward
+from .operator import forward_of, kernel_of, order_of, parts_of
+from .problem import Options
 from .refusal import refusal_of_call
 
 
@@ -23,41 +24,34 @@ def explain(
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
     sink: Any = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str = "bhsd",
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Never raises: arguments that cannot be
     inspected are a refusal too."""
+    lengths = cu_seqlens_q, cu_seqlens_k
     try:
-        return _explained(
-            q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout
-        )
+        options = Options.of(causal, window, scale, softcap, level, forward, layout, lengths)
+        return _explained(q, k, v, sink, options)
     except Exception as error:
         return Explanation(said_of(error))
 
 
-def _explained(
-    q: Any,
-    k: Any,
-    v: Any,
-    causal: Any,
-    window: Any,
-    scale: Any,
-    lengths: tuple[Any, Any],
-    sink: Any,
-    level: Any,
-    layout: Any,
-) -> Explanation:
-    causal, window, scale = plain_options(causal, window, scale)
-    reason = refusal_of_call(q, k, v, causal, window, scale, lengths, sink, level, layout)
+def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanation:
+    reason = refusal_of_call(q, k, v, sink, options)
     if reason:
         return Explanation(reason)
-    has_sink = sink is not None
-    ordered = orders_of(q, k, v, window_of(causal, window), layout, has_sink=has_sink)
+    parts = parts_of(q, k, v, options.layout)
+    alike = dict.fromkeys(parts)
+    asked = options.sides, options.layout
+    rest = {"has_sink": sink is not None, "softcap": float(options.softcap)}
+    forward: str | list[Kernel] = operator_of_forward(sink is not None)
+    if options.forward == DASH:
+        forward = [kernel_of(forward_of(*part, *asked, **rest)) for part in alike]
+    ordered = [order_of(*part, *asked, level=options.level, **rest) for part in alike]
     return Explanation.of(
-        f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink,
-        [kernel_of(one.wanted) for one in dict.fromkeys(ordered)],
-        ordered[0].predicted,
-        len(ordered),
+        forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(parts)
     )

@@ -1,4 +1,4 @@
-"""`attention`: a forward pass of JAX, dash's backward."""
+"""`attention`: both passes by dash, or cuDNN's forward pass and dash's backward."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, Literal, overload
 
 import jax
 import jax.numpy as jnp
-from jax._src.cudnn import fused_attention_stablehlo as cudnn
 from jax.custom_derivatives import SymbolicZero
 
-from ..kernel.problem import demand, plain_options, window_of
-from .operator import Call, apply, gradients
+from ..kernel.problem import DASH, demand
+from .foreign import foreign_forward
+from .operator import Call, apply, gradients, outputs
+from .problem import Options
 from .refusal import refusal_of_call
-from .sinks import summed, with_sink
+from .sinks import summed
 
 
 @overload
@@ -29,7 +30,9 @@ def attention(
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
     sink: jax.Array | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str = "bhsd",
     return_lse: Literal[False] = False,
 ) -> jax.Array: ...
@@ -47,7 +50,9 @@ def attention(
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
     sink: jax.Array | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str = "bhsd",
     return_lse: Literal[True],
 ) -> tuple[jax.Array, jax.Array]: ...
@@ -64,7 +69,9 @@ def attention(
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
     sink: jax.Array | None = None,
+    softcap: float = 0.0,
     level: str = "run",
+    forward: str = DASH,
     layout: str = "bhsd",
     return_lse: bool = False,
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
@@ -73,30 +80,40 @@ def attention(
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
     kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
     128; that of v, and so of o, may be another one than that of q and k. With layout "bshd",
-    arrays are [batch, rows, heads, head_dim]. window: (left, 0), the columns that a row sees
-    before its own. scale: a number, head_dim^-0.5 if None. return_lse: also returns the natural
-    logarithms of the sums, [batch, heads, rows] of float32, with gradients.
+    arrays are [batch, rows, heads, head_dim]. window: (left, right), the columns that a row sees
+    before and after its own, -1 for all; aligned at the bottom right. scale: a number above 0,
+    head_dim^-0.5 if None. return_lse: also returns the natural logarithms of the sums, [batch,
+    heads, rows] of float32, with gradients; infinite for a row that sees nothing.
 
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
-    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. Its share is
-    removed from the o of the forward pass, which is rounded once more.
+    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores
+    are softcap * tanh(score / softcap), as in Gemma 2; 0 for none.
+
+    level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
+    "batch", those of a sequence do not depend on the other sequences in a batch; with "machine",
+    nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of level
+    `row`: a row's bits follow from its own query, and the keys and values that it sees. "cudnn":
+    cuDNN's, which serves fewer calls and promises level "run" alone. It takes any scale, and
+    windows have a right side of 0 there. The share of a sink is removed from an o that is
+    rounded, which rounds once more.
 
     Everything except the arrays must be known when a program is traced. In `shard_map`, devices
     may divide batch and heads: each computes its own. Raises ArgumentError for a call that is
     not served; the message says what to do instead, and `dash_attn.jax.explain` says it without
-    raising.
+    raising. The bits depend on `explain(...).certificate`, and with forward "cudnn" on cuDNN.
     """
-    causal, window, scale = plain_options(causal, window, scale)
-    demand(
-        refusal_of_call(
-            q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout
-        )
-    )
+    lengths = cu_seqlens_q, cu_seqlens_k
+    options = Options.of(causal, window, scale, softcap, level, forward, layout, lengths)
+    demand(refusal_of_call(q, k, v, sink, options))
+    scale = options.scale
     call = Call(
-        window_of(causal, window),
+        options.sides,
         q.shape[3] ** -0.5 if scale is None else float(scale),
         layout,
         sink is not None,
+        softcap=float(options.softcap),
+        level=level,
+        forward=forward,
     )
     o, lse = _attention(
         call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),)))
@@ -115,25 +132,8 @@ def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
     )
 
 
-def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
-    """o and the LSE, by cuDNN. Not by `jax.nn.dot_product_attention`, which computes the same,
-    but rounds the LSE to the type of o."""
-    left, right = call.window
-    return cudnn.dot_product_attention(
-        q,
-        k,
-        v,
-        scale=call.scale,
-        mask_type=cudnn.MaskType.CAUSAL if right == 0 else cudnn.MaskType.NO_MASK,
-        qkv_layout="BNTH" if call.layout == "bhsd" else "BTNH",
-        sliding_window_length=left + 1 if left >= 0 else None,
-        return_residual=True,
-    )
-
-
-def _computed(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, Any]:
-    o, lse = forward(call, q, k, v)
-    return with_sink(o, lse, *sink, call.layout) if call.has_sink else (o, lse)
+def _computed(call: Call, *given: Any) -> tuple[Any, Any]:
+    return (outputs if call.forward == DASH else foreign_forward)(call, *given)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))

@@ -1,4 +1,4 @@
-"""The custom call of a backward pass: libdash's handler, and what JAX knows of it."""
+"""The custom call of both passes: libdash's handler, and what JAX knows of it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..kernel.library import Handle, library
-from ..kernel.orders import SIZES, Ordered, order_for, texts_of
+from ..kernel.orders import SIZES, Ordered, forward_for, order_for, texts_of
 from ..kernel.plan import Plan
 from ..kernel.problem import (
+    DASH,
     ELEMENTS,
     ONE_SINK,
+    ROW,
     Wanted,
     Window,
     demand,
@@ -30,20 +32,25 @@ from ..kernel.workspace import ALIGNMENT, aligned
 from ..support.forks import new_lock
 from .delta import delta_of
 
-TARGET = "dash_attention_backward"
+TARGET = "dash_attention_backward"  # and forward: the name is that of programs that were exported
+ON_KV = (1, 2)  # places of k and v
 STAGES = ("instantiate", "initialize", "execute")
 
 
 @dataclass(frozen=True)
 class Call:
     """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of
-    float32, which has no batch; of_lse: behind the LSE there is its gradient."""
+    float32, which has no batch; of_lse: behind the LSE there is its gradient; level: of
+    gradients; forward: by whom that is."""
 
     window: Window
     scale: float
     layout: str
     has_sink: bool = False
     of_lse: bool = False
+    softcap: float = 0.0
+    level: str = "run"
+    forward: str = DASH
 
 
 class JaxKernel(Kernel):
@@ -94,27 +101,44 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
+def outputs(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, ...]:
+    """o and the LSE by dash's forward, by libdash's handler, in as many calls as there are
+    slices."""
+    return _sliced(_outputs, call, (q, k, v), sink)
+
+
 def gradients(
     call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any
 ) -> tuple[Any, ...]:
-    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler, in as
-    many calls as there are slices."""
+    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, in the same way."""
     sink, of_lse = rest[call.of_lse :], rest[: call.of_lse]
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
+    return _sliced(_gradients, call, (q, k, v, do, o, lse), sink)
+
+
+def _sliced(
+    function: Callable[..., Any], call: Call, arrays: Sequence[Any], sink: Sequence[Any]
+) -> tuple[Any, ...]:
+    """function(call, *arrays, *sink), slice by slice. arrays: q, k, v, and what has the heads of
+    q."""
     rows: dict[int, list[Any]] = {}
-    for which in slices_of(q.shape, k.shape, v.shape, call.layout):
-        found = _gradients(
+    for which in slices_of(*(array.shape for array in arrays[:3]), call.layout):
+        batch, of_q, of_k = which
+        found = function(
             call,
             *(
-                _cut(x, which[0], which[is_kv + 1], call.layout)
-                for x, is_kv in zip((q, k, v, do, o, lse), (False, True, True, False, False, False))
+                _cut(array, batch, of_k if place in ON_KV else of_q, call.layout)
+                for place, array in enumerate(arrays)
             ),
-            *(one[which[1]] for one in sink),
+            *(one[of_q] for one in sink),
         )
-        rows.setdefault(which[0].start, []).append(found)
-    heads = (call.layout.index("h"),) * 3 + (1,)
-    whole = [[_joined(parts, dim) for parts, dim in zip(zip(*row), heads)] for row in rows.values()]
+        rows.setdefault(batch.start, []).append(found)
+    heads = call.layout.index("h")
+    whole = [
+        [_joined(parts, heads if parts[0].ndim == 4 else 1) for parts in zip(*row)]
+        for row in rows.values()
+    ]
     return tuple(_joined(parts, 0) for parts in zip(*whole))
 
 
@@ -126,32 +150,51 @@ def _joined(parts: Sequence[Any], dim: int) -> Any:
     return parts[0] if len(parts) == 1 else jnp.concatenate(parts, dim)
 
 
+def _outputs(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, ...]:
+    wanted = forward_of(
+        q, k, v, call.window, call.layout, has_sink=call.has_sink, softcap=call.softcap
+    )
+    batch, heads, _, rows, _ = sizes_of(q.shape, k.shape, call.layout)
+    o = _like(q, q.dtype, *q.shape[:3], v.shape[3])
+    return _launched(call, wanted, (q, k, v, *sink), (o, _like(q, jnp.float32, batch, heads, rows)))
+
+
 def _gradients(
     call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any
 ) -> tuple[Any, ...]:
-    kernel = kernel_of(
-        order_of(
-            q, k, v, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse
-        ).wanted
-    )
-
-    def typed(dtype: Any, *shape: int) -> Any:
-        """In shard_map each device has its own, as it has its own q."""
-        return jax.eval_shape(lambda array: jax.lax.full_like(array, 0, dtype, shape), q)
-
-    dsink = (typed(jnp.float32, q.shape[0], *sink[0].shape),) if call.has_sink else ()
-    # Memory is a result: XLA plans it, and records programs anew that were captured with other
-    # addresses.
-    memory = typed(jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
-    order = () if kernel.table is None else (kernel.table,)
-    *found, _ = jax.ffi.ffi_call(TARGET, (*map(jax.typeof, (q, k, v)), *dsink, memory))(
+    wanted = order_of(
         q,
         k,
         v,
-        do,
-        o,
-        lse,
-        *sink,
+        call.window,
+        call.layout,
+        level=call.level,
+        has_sink=call.has_sink,
+        softcap=call.softcap,
+        takes_delta=call.of_lse,
+    ).wanted
+    dsink = [_like(q, jnp.float32, q.shape[0], *one.shape) for one in sink]
+    return _launched(
+        call, wanted, (q, k, v, do, o, lse, *sink), (*map(jax.typeof, (q, k, v)), *dsink)
+    )
+
+
+def _like(q: Any, dtype: Any, *shape: int) -> Any:
+    """The type of a result. In shard_map each device has its own, as it has its own q."""
+    return jax.eval_shape(lambda array: jax.lax.full_like(array, 0, dtype, shape), q)
+
+
+def _launched(
+    call: Call, wanted: Wanted, operands: Sequence[Any], results: Sequence[Any]
+) -> tuple[Any, ...]:
+    """operands: tensors that the kernel reads; results: the types of those that it writes."""
+    kernel, (q, k, *_) = kernel_of(wanted), operands
+    # Memory is a result: XLA plans it, and records programs anew that were captured with other
+    # addresses.
+    memory = _like(q, jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
+    order = () if kernel.table is None else (kernel.table,)
+    *found, _ = jax.ffi.ffi_call(TARGET, (*results, memory))(
+        *operands,
         *order,
         program=kernel.program,
         options=kernel.options,
@@ -205,31 +248,32 @@ _lock = new_lock()
 
 
 def order_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Ordered:
-    """The kernel, and its order. rest: of `Wanted`."""
+    """The kernel of gradients, and its order. rest: of `Wanted`."""
     return order_for(
         Wanted(q.shape[3], v.shape[3], ELEMENTS[str(q.dtype)], window, **rest),
         *sizes_of(q.shape, k.shape, layout),
     )
 
 
-def orders_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> list[Ordered]:
-    """Those of slices."""
+def forward_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Wanted:
+    """The kernel of a forward. rest: of `Wanted`."""
+    wanted = Wanted(q.shape[3], v.shape[3], ELEMENTS[str(q.dtype)], window, level=ROW)
+    return forward_for(
+        wanted._replace(is_forward=True, **rest), *sizes_of(q.shape, k.shape, layout)
+    )
+
+
+def parts_of(q: Any, k: Any, v: Any, layout: str) -> list[tuple[jax.ShapeDtypeStruct, ...]]:
+    """q, k and v of slices, without numbers."""
     heads = layout.index("h")
 
-    def sized(array: Any, batch: slice, of_heads: slice) -> Any:
+    def sized(array: Any, batch: slice, of_heads: slice) -> jax.ShapeDtypeStruct:
         shape = list(array.shape)
         shape[0], shape[heads] = batch.stop - batch.start, of_heads.stop - of_heads.start
         return jax.ShapeDtypeStruct(shape, array.dtype)
 
     return [
-        order_of(
-            sized(q, batch, of_q),
-            sized(k, batch, of_k),
-            sized(v, batch, of_k),
-            window,
-            layout,
-            **rest,
-        )
+        (sized(q, batch, of_q), sized(k, batch, of_k), sized(v, batch, of_k))
         for batch, of_q, of_k in slices_of(q.shape, k.shape, v.shape, layout)
     ]
 

@@ -4,44 +4,87 @@ is asked while programs are traced."""
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 from ..kernel import problem
 from ..kernel.problem import (
+    CUDNN,
+    DASH,
     FULL,
     NAMES,
-    OWN_FORWARD,
     Window,
     coverage_of,
+    plain,
+    plain_options,
     refusal_of,
     refusal_of_array,
     refusal_of_gpu,
     refusal_of_layout,
-    refusal_of_level,
-    refusal_of_rectangle,
+    refusal_of_scale,
     refusal_of_sizes,
+    refusal_of_softcap,
+    window_of,
 )
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
-APART_SINCE = 91000  # of cuDNN: JAX takes a v of its own head dim from there on
 
 
-def refusal_of_options(
-    causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any
-) -> str | None:
-    """Why these options of `attention` are refused; None if they are not."""
+class Options(NamedTuple):
+    """What of the arguments of `attention` is no array; numbers are plain, as `of` makes them."""
+
+    causal: Any
+    window: Any
+    scale: Any
+    softcap: Any
+    level: Any
+    forward: Any
+    layout: Any
+    cu_seqlens: tuple[Any, Any]
+
+    @classmethod
+    def of(cls, causal: Any, window: Any, scale: Any, softcap: Any, *rest: Any) -> Options:
+        return cls(*plain_options(causal, window, scale), plain(softcap), *rest)
+
+    @property
+    def sides(self) -> Window:
+        """The columns that rows see; of options that are not refused."""
+        return window_of(self.causal, self.window)
+
+
+def refusal_of_options(options: Options) -> str | None:
+    """Why they are refused; None if they are not."""
+    causal, window, scale, softcap, level, forward, layout, cu_seqlens = options
     if any(given is not None for given in cu_seqlens):
         return (
-            "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX"
-            " takes none; pad sequences, call attention for each, or take dash_attn.torch"
+            "cu_seqlens: expected None, found offsets of sequences: dash_attn.jax takes none; pad"
+            " sequences, call attention for each, or take dash_attn.torch"
         )
     return (
         refusal_of_layout(layout)
         or problem.refusal_of_options(causal, window, scale, level)
-        or refusal_of_level(level, OWN_FORWARD)
+        or refusal_of_softcap(softcap)
+        or problem.refusal_of_forward(forward, CUDNN)
+        or (_refusal_of_own(scale) if forward == DASH else _refusal_of_foreign(softcap, level))
+    )
+
+
+def _refusal_of_own(scale: Any) -> str | None:
+    """Why dash's forward does not serve an option."""
+    reason = None if scale is None else refusal_of_scale(scale)
+    return reason and f'{reason}; forward="{CUDNN}" takes any'
+
+
+def _refusal_of_foreign(softcap: float, level: str) -> str | None:
+    """Why cuDNN's forward pass does not serve options."""
+    if softcap:
+        return f'softcap: cuDNN has no forward pass with one; leave out forward="{CUDNN}"'
+    if level == "run":
+        return None
+    return (
+        f"level: expected 'run', found '{level}': no forward pass of cuDNN promises it; leave out"
+        f' forward="{CUDNN}"'
     )
 
 
@@ -73,38 +116,6 @@ def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str, window: Window = FULL
     return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(
         coverage_of(q.shape, k.shape, v.shape, layout, window=window)
     )
-
-
-def refusal_of_forward(q: Any, k: Any, v: Any, window: Window, layout: str) -> str | None:
-    """Why the forward pass does not serve what kernels would."""
-    if v.shape[3] != q.shape[3] and (found := _cudnn_version()) < APART_SINCE:
-        return (
-            f"v: expected the head dim of q and k, {q.shape[3]}, found {v.shape[3]}: cuDNN"
-            f" {_spelled(found)} has one head dim for all; cuDNN {_spelled(APART_SINCE)} has a"
-            " forward pass of two, or pad the narrower ones with zeros, and pass scale"
-        )
-    if window == FULL:
-        return None
-    if window[1] != 0:
-        return (
-            f"window: expected a right side of 0, or neither side, found {window}: cuDNN's forward"
-            " pass has no other windows; jax.nn.dot_product_attention with implementation='xla'"
-            " has them"
-        )
-    return refusal_of_rectangle(q.shape, k.shape, layout, "cuDNN's")
-
-
-def _cudnn_version() -> int:
-    """As cuDNN spells it; of a machine without one, of which `refusal_of_device` says so, the one
-    that is needed."""
-    try:
-        return cudnn.check_cudnn_version()
-    except RuntimeError:
-        return APART_SINCE
-
-
-def _spelled(version: int) -> str:
-    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
 @functools.cache

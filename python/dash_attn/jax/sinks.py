@@ -1,8 +1,8 @@
 """A sink: a score of each head that takes part in the softmax and has no value, as gpt-oss has it.
 
-cuDNN's forward pass in JAX knows none, and need not: exp(sink) is added to the sum of
-exponentials of a row, so o shrinks by what the others have of the new sum. Kernels of a sink
-take that o and the LSE of the new sum.
+Kernels of a sink have it inside the softmax. cuDNN's forward pass knows none, and need not:
+exp(sink) is added to the sum of exponentials of a row, so o shrinks by what the others have of the
+new sum.
 """
 
 from __future__ import annotations

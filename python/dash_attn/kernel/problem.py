@@ -20,7 +20,7 @@ from .coverage import Coverage, ask, limits
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
 # of determinism; which of them kernels keep is libdash's to say
 LEVELS = ("run", "batch", "machine", "world")
-DASH, TORCH = "dash", "torch"  # by whom a forward pass is
+DASH, TORCH, CUDNN = "dash", "torch", "cudnn"  # by whom a forward pass is
 LAYOUTS = ("bhsd", "bshd")
 PACKED = "thd"  # of sequences one behind the other: [rows, heads, head_dim]
 NAMES = ("q", "k", "v")
@@ -162,19 +162,6 @@ def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
     return None
 
 
-def refusal_of_level(level: str, alternative: str) -> str | None:
-    """Why another level than run is refused, where no forward pass promises it. alternative:
-    what serves it."""
-    return (
-        None
-        if level == "run"
-        else (
-            f"level: expected 'run', found '{level}': no forward pass of the framework promises it;"
-            f" {alternative}"
-        )
-    )
-
-
 def refusal_of_softcap(softcap: Any, *, are_numbers: tuple[type, ...] = (int, float)) -> str | None:
     """Why scores have no such cap; 0 is none. are_numbers: what it may be."""
     if isinstance(softcap, bool) or not isinstance(softcap, are_numbers):
@@ -184,21 +171,16 @@ def refusal_of_softcap(softcap: Any, *, are_numbers: tuple[type, ...] = (int, fl
     return f"softcap: expected a finite number above 0, or 0 for none, found {softcap}"
 
 
-def refusal_of_forward(forward: Any) -> str | None:
-    if forward in (DASH, TORCH):
+def refusal_of_forward(forward: Any, foreign: str = TORCH) -> str | None:
+    """foreign: who else has one."""
+    if isinstance(forward, str) and forward in (DASH, foreign):
         return None
-    return f"forward: expected '{DASH}' or '{TORCH}', found {forward!r}"
+    return f"forward: expected '{DASH}' or '{foreign}', found {forward!r}"
 
 
 def refusal_of_scale(scale: Any) -> str | None:
     """Why forwards refuse a scale: the largest score of a row is found before the scale applies."""
     return None if scale > 0 else f"scale: expected a number above 0, found {scale}"
-
-
-OWN_FORWARD = (
-    "kernels of this level are made by Kernel.compile, and take o and LSE of a forward pass of"
-    " yours"
-)
 
 
 def window_of(causal: bool, window: Any) -> Window:

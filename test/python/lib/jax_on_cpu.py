@@ -1,11 +1,12 @@
-"""dash_attn.jax without a GPU: cuDNN's forward pass becomes one of jax.numpy, and libdash's handler
-one that computes in float64. XLA on the CPU calls it with what it would hand to libdash's on a
-GPU."""
+"""dash_attn.jax without a GPU: libdash's handler becomes one that computes both passes in float64.
+XLA on the CPU calls it with what it would hand to libdash's on a GPU. cuDNN's forward pass becomes
+one of jax.numpy."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 from typing import Any
 
 # Tests compile thousands of small programs and run each once: optimising them takes longer.
@@ -24,7 +25,7 @@ from jax._src.cudnn import fused_attention_stablehlo as cudnn  # noqa: E402
 from xla_frame import EXECUTE, STRING, TYPES, Buffer, Extension, Frame, Scalar, Span  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
-from dash_attn.jax import function, operator, problem, refusal  # noqa: E402
+from dash_attn.jax import foreign, operator, problem, refusal  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 DTYPES = {
@@ -33,8 +34,9 @@ DTYPES = {
     TYPES["f32"]: np.float32,
     TYPES["u8"]: np.uint8,
 }
-FORWARD = function.forward
-CALLED: list[dict[str, Any]] = []  # attributes of what XLA executed
+# attributes of what XLA executed: gradients, and forwards
+CALLED: list[dict[str, Any]] = []
+AHEAD: list[dict[str, Any]] = []
 FAILED: list[BaseException] = []
 
 
@@ -83,29 +85,31 @@ def _compute(frame: Frame) -> None:
     operands = [_array(frame.operands.buffers[i]) for i in range(frame.operands.size)]
     operands = [x for x in operands if x.dtype != np.uint8]  # the last may be an order's table
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
-    q, k, v, do, o, lse, *sink = (
-        x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands
+    program = attributes["program"]
+    is_forward = "dash.attention_fwd" in program
+    given = [_turned(x, attributes["layout"]) for x in operands]
+    count = 3 if is_forward else 6
+    softcap = re.search(r" softcap\((.*?)\)", program)
+    rest: dict[str, Any] = {
+        "scale": attributes["scale"],
+        "mask": Mask.parse(program.split("mask(<")[1].split(">)")[0]),
+        "softcap": softcap and float(softcap[1]),
+        "sink": given[count] if len(given) > count else None,
+    }
+    if is_forward:
+        found = reference.forward(*given[:count], **rest)
+    else:
+        delta = given[4] if "delta = %delta" in program else None
+        found = tuple(reference.backward(*given[:count], **rest, delta=delta).values())
+    for result, value in zip(results, found, strict=True):
+        result[...] = _turned(value, attributes["layout"])
+    (AHEAD if is_forward else CALLED).append(
+        attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]}
     )
-    mask = Mask.parse(attributes["program"].split("mask(<")[1].split(">)")[0])
-    found = reference.backward(
-        q,
-        k,
-        v,
-        do,
-        o,
-        lse,
-        scale=attributes["scale"],
-        mask=mask,
-        sink=sink[0] if sink else None,
-        delta=o if "delta = %delta" in attributes["program"] else None,
-    )
-    for result, gradient in zip(results, found.values(), strict=True):
-        result[...] = (
-            gradient.swapaxes(1, 2)
-            if attributes["layout"] == "bshd" and gradient.ndim == 4
-            else gradient
-        )
-    CALLED.append(attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]})
+
+
+def _turned(array: Any, layout: str) -> Any:
+    return array.swapaxes(1, 2) if layout == "bshd" and array.ndim == 4 else array
 
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
@@ -124,6 +128,7 @@ def _handler(address: int) -> None:
 jax.ffi.register_ffi_target(
     operator.TARGET, jax.ffi.pycapsule(ctypes.cast(_handler, ctypes.c_void_p).value), platform="cpu"
 )
-problem.PLATFORM, function.forward = "cpu", forward
+BY_CUDNN = foreign.by_cudnn  # for programs that are lowered for a GPU
+problem.PLATFORM, foreign.by_cudnn = "cpu", forward
 cudnn.check_cudnn_version, cudnn.check_compute_capability = lambda: 91900, lambda _: True
 refusal.refusal_of_device = lambda: None
