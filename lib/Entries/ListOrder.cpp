@@ -3,7 +3,9 @@
 //
 // Each sequence is ordered separately. Formulas see its tiles and heads only, so its bits do not
 // depend on other sequences. The workers of its items do: units follow those of the sequence
-// before. A binary search finds sequences by their records, which ascend in each number.
+// before. Where items own q tiles, workers are numbered on from the last unit instead: units that
+// are dealt back and forth pair long items with short ones, as long as the first goes to the first
+// worker. A binary search finds sequences by their records, which ascend in each number.
 //
 // No two sequences share a chain, and each list has the items of one sequence before those of the
 // next. So only waits within one sequence could form a cycle. Its lists are those of its own order,
@@ -93,9 +95,13 @@ private:
     enter(sequence);
     Value first = b.mul(numberOf(sequence, firstOwnTile()), ownHeads);
     SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", b.sub(i, first)}});
-    Value unit = b.add(values[2], numberOf(sequence, SequenceFirstUnit));
-    SmallVector<Value> worker = evaluate("worker", formulas.getWorker(), {{"unit", unit}});
-    return {values[0], values[1], worker.front(), sequence};
+    Value unit = values[2], firstUnit = numberOf(sequence, SequenceFirstUnit);
+    if (!ownsQ())
+      unit = b.add(unit, firstUnit);
+    Value worker = evaluate("worker", formulas.getWorker(), {{"unit", unit}}).front();
+    if (ownsQ())
+      worker = b.remainder(b.add(worker, firstUnit), workers);
+    return {values[0], values[1], worker, sequence};
   }
 
   Value numVisits() override { return totalOf(SequenceFirstVisit); }

@@ -72,15 +72,21 @@ private:
       return emitError() << "formula 'item' divides by a number below 1 (" << ownTiles << " "
                          << problem.ownTile() << "s, " << groups << " groups, width "
                          << header.width << ")";
-    int64_t nextBase = unitBase;
+    int64_t firstUnit = unitBase;
     for (int64_t &u : unit) {
-      u += unitBase;
-      nextBase = std::max(nextBase, u + 1);
+      unitBase = std::max(unitBase, firstUnit + u + 1);
+      if (!problem.ownsQ())
+        u += firstUnit;
     }
-    unitBase = nextBase;
     if (failed(workerFormula.evaluate({unit.data(), header.workers}, n, {worker.data()})))
       return emitError() << "formula 'worker' divides by a number below 1 (" << header.workers
                          << " workers)";
+    // Items that own q tiles are dealt back and forth, which pairs long ones with short ones only
+    // if the first goes to the first worker: so workers are numbered on, not units.
+    if (problem.ownsQ() && firstUnit > 0)
+      for (int64_t &w : worker)
+        if (w >= 0 && w < header.workers)
+          w = (w + firstUnit) % header.workers;
 
     for (int64_t i : llvm::seq(n)) {
       // Checked here because the item's fields are narrower; `verify` checks the rest.

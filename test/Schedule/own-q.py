@@ -178,6 +178,28 @@ def times(schedule: Json) -> list[str]:
     return lines
 
 
+def balance(schedule: Json) -> list[str]:
+    """Lists of many lengths keep workers evenly loaded: each sequence pairs its longest items with
+    its shortest ones, wherever its workers begin."""
+    loads = [0] * schedule["workers"]
+    for item in schedule["items"]:
+        loads[item["worker"]] += len(item["visit"])
+    share = max(loads) * len(loads) / sum(loads)
+    return [f"a worker has {share:.2f} of the mean, expected at most 1.2"] if share > 1.2 else []
+
+
+def long_lists() -> list[Request]:
+    """Their items, dealt back and forth from anywhere, would leave a worker 1.4 to 1.5 of the
+    mean."""
+    lengths = 248, 378, 837, 387, 2002, 880, 3840, 775, 910, 1965, 467, 2184, 269, 152, 299, 791
+    found = []
+    for rows in (lengths, (3840, 3839, 3838, 3837)):
+        sequences = tuple(Sequence(one, one) for one in rows)
+        problem = Problem(sequences, 128, 128, Mask(causal=True), 16, 16)
+        found.append(Request(problem, "longest-first", 132, level="run"))
+    return found
+
+
 def main() -> int:
     opt = DashOpt.from_arguments(__doc__)
 
@@ -208,8 +230,15 @@ def main() -> int:
             else answer.told([f"no word of 'own' in: {answer.errors.strip()}"])
         )
 
+    def loads(numbered: tuple[int, Request]) -> list[str]:
+        number, request = numbered
+        document, command = run(opt, request, f"loads-{number}")
+        found = [] if document is None else balance(document["schedules"][0])
+        return [*found, command] if found or document is None else []
+
     tally = Tally()
     tally.check_all(enumerate(requests()), differences)
+    tally.check_all(enumerate(long_lists()), loads)
     tally.check_all([Request(Problem((Sequence(64, 64),)), "ascending", 2)], no_file)
     return tally.exit_code()
 

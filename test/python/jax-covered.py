@@ -21,9 +21,6 @@ from dash_attn.jax import attention, explain  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 OFFSETS = jnp.array([0, 5, 12], dtype=jnp.int32)
 PACKED = {"cu_seqlens_q": OFFSETS, "cu_seqlens_k": OFFSETS}
-# Rows in which the table still speaks of cuDNN's forward pass; dash's serves them, as
-# jax-forward.py has it.
-BY_CUDNN = {"forward": "cudnn"}
 
 
 def call(
@@ -63,16 +60,16 @@ demand_column(
             call(window=(5, 0)),
             call(sink=jnp.zeros(4)),
         ],
-        "windows with a right side": [call(window=(5, 2), **BY_CUDNN)],
+        "windows with a right side": [call(window=(5, 2))],
         "packed sequences whose lengths lie on the device, levels `run` and `batch`": [
             call(causal=True, **PACKED),
             call(level="batch", **PACKED),
         ],
         "softcaps, causal rectangles, level `batch` for batches": [
-            call(softcap=30.0, **BY_CUDNN),
-            rectangle(**BY_CUDNN),
-            call(level="batch", **BY_CUDNN),
-            call(level="machine", **BY_CUDNN),
+            call(softcap=30.0),
+            rectangle(),
+            call(level="batch"),
+            call(level="machine"),
         ],
         "block masks, unions of masks": [with_argument("mask")],
         "several GPUs: batch and heads apart": [

@@ -10,8 +10,8 @@ dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.j
 test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
 *-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. *-head-dims
 is of test/Device/head_dims.py, *-world-compare of test/Device/world_compare.py, *-trace-levels of
-test/Device/trace.py, *-both-ways of test/Device/both_ways.py; *-packed, *-jax and *-host of check-device. In a page, what stands between
-<!-- NAME --> and <!-- end NAME --> is written.
+test/Device/trace.py, *-both-ways of test/Device/both_ways.py; *-packed, *-jax and *-host of
+check-device. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations

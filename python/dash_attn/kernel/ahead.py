@@ -134,7 +134,7 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
 
 
 def _forwards(one: Wanted) -> Iterator[Wanted]:
-    """Of batches, with a table and with formulas, and of packed sequences."""
+    """Those of batches, with a table and with formulas, and of packed sequences."""
     for q_tile in q_tiles_of(one):
         forward = one._replace(level=ROW, is_forward=True, q_tile=q_tile)
         yield forward._replace(is_list=True)

@@ -65,7 +65,7 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
 
 
 def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:
-    """Of forwards: those of long sequences, and of short ones."""
+    """Those of a forward: of long sequences, and of short ones."""
     return (0, ROWS_OF_TILE) if max(wanted.head_dim, wanted.head_dim_v) <= FLAT else (0,)
 
 
