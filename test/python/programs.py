@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import logging
 import os
@@ -28,13 +29,21 @@ from dash_attn.cubin import main  # noqa: E402
 from dash_attn.kernel import ahead, compiler, programs  # noqa: E402
 from dash_attn.kernel.ahead import Order  # noqa: E402
 from dash_attn.kernel.assembler import packaged_assemblers  # noqa: E402
-from dash_attn.kernel.orders import _compiled, order_for, texts_of  # noqa: E402
+from dash_attn.kernel.orders import (  # noqa: E402
+    _compiled,
+    forward_for,
+    forward_of_list,
+    order_for,
+    texts_of,
+)
 from dash_attn.kernel.problem import (
     ANY_SIZES,
     CAUSAL,
     FULL,
+    ROW,
     SEARCHED,
     Wanted,
+    for_any_sizes,
     program_of,
 )  # noqa: E402
 
@@ -231,13 +240,21 @@ def all_are_made() -> None:
 def usual_sizes_are_served() -> None:
     """By what `--all` makes, without looking at it."""
     usual = set(ahead.wanted_programs(((64, 64), (128, 128)), ("bf16",)))
-    assert len(usual) == 140 and len(ahead.wanted_programs(((64, 32),), ("bf16", "f16"))) == 140
+    assert len(usual) == 176 and len(ahead.wanted_programs(((64, 32),), ("bf16", "f16"))) == 188
     for wanted in (
         Wanted(64, 64, "bf16", FULL, "shift"),
         Wanted(128, 128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
         Wanted(128, 128, "bf16", CAUSAL, is_list=True),
     ):
         assert wanted in usual, wanted
+    for head_dim, has_sink in itertools.product((64, 128), (False, True)):
+        forward = Wanted(head_dim, head_dim, "bf16", CAUSAL, level=ROW, is_forward=True)
+        forward = forward._replace(has_sink=has_sink)
+        for batch, rows in ((32, 512), (2, 8192), (1, 16384)):
+            wanted = forward_for(forward, batch, 16, 16, rows, rows)
+            assert for_any_sizes(wanted) in usual, wanted
+            of_list = forward_of_list(forward._replace(is_list=True), batch, batch * rows)
+            assert of_list in usual, of_list
 
 
 def refusals() -> None:

@@ -43,8 +43,8 @@ def of_attention(record: dict, name: str) -> str:
             f"In geometric mean, with the worst and the best row, the forward has"
             f" {ratio('forward', 'cudnn')} cuDNN's speed and {ratio('forward', 'flash3')} that of"
             f" FlashAttention-3. Both ways have {ratio('both ways', 'cudnn')} cuDNN's speed,"
-            f" whose backward is not deterministic, and {ratio('both ways', FOREIGN)} that of cuDNN's"
-            " forward before dash's backward."
+            f" whose backward is not deterministic, and {ratio('both ways', FOREIGN)} that of"
+            " cuDNN's forward before dash's backward."
         ),
         "",
     ]
