@@ -35,7 +35,9 @@ ROTATIONS = ("alltoall", "allgather")
 def forwards() -> list[str]:
     from dash_attn.torch import flash3
 
-    return ["flash2"] + (["flash3"] if flash3.refusal_of(torch.bfloat16, HEAD_DIM) is None else [])
+    return ["flash2", "dash"] + (
+        ["flash3"] if flash3.refusal_of(torch.bfloat16, HEAD_DIM) is None else []
+    )
 
 
 def forward_of_flash3() -> str:

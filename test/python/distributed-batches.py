@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -191,6 +193,27 @@ def flash(
     return o, lse
 
 
+def own_forward(
+    q: Any,
+    k: Any,
+    v: Any,
+    left: int,
+    right: int,
+    scale: float,
+    *,
+    cu_q: Any,
+    cu_k: Any,
+) -> Any:
+    """dash's own: it is told no bounds of lengths."""
+    bounds = q.shape[0] + 2, k.shape[0]
+    return flash(q, k, v, cu_q, cu_k, *bounds, left, right, scale)
+
+
+def by_batches(make: Callable[..., Any]) -> Callable[[float], Any]:
+    """In place of the reference's leaves."""
+    return lambda scale: make(scale, 2, 64, torch.bfloat16, torch.device("cpu"))
+
+
 def by_stand_ins() -> None:
     documents = (700, 130, 63, 1, 20)
     inputs = whole(documents)
@@ -208,7 +231,7 @@ def by_stand_ins() -> None:
         mock.patch.object(
             kernels,
             "Reference",
-            lambda scale: batches.Batches(scale, 2, 64, torch.bfloat16, torch.device("cpu")),
+            by_batches(batches.Batches),
         ),
     ):
         expected = found_of(made(1, documents), inputs)
@@ -234,6 +257,14 @@ def by_stand_ins() -> None:
                 inputs,
             )
             assert hashes(found) == hashes(expected), (ranks, kind)
+        own = partial(batches.Batches, forward="dash")
+        with (
+            mock.patch.object(kernels, "Reference", by_batches(own)),
+            mock.patch.object(batches, "launch_forward", own_forward),
+            mock.patch.object(batches, "_own_forward", lambda *_: "dash"),
+        ):
+            assert hashes(found_of(made(1, documents), inputs)) == hashes(expected)
+            assert hashes(found_of(made(3, documents, kind="random"), inputs)) == hashes(expected)
         for most in ({"MOST_ROWS": 70}, {"MOST_SEQUENCES": 2}):
             CALLED.clear()
             with mock.patch.multiple(batches, **most):
@@ -258,6 +289,18 @@ def one_pass() -> None:
     assert (right.view(torch.int32)[:9000] & 0x7F800000 == 0).sum() > 1000 and right[
         9000
     ] == words.view(torch.float32)[1].nan_to_num(1.0, 2.0, -2.0)[9000]
+
+
+def certificates() -> None:
+    """One of dash's own forward names each of its kernels."""
+    with mock.patch.object(batches, "refusal_of_device", lambda _: None):
+        for head_dim, count in ((64, 2), (128, 1)):
+            device = torch.device("cpu")
+            own = batches.Batches(0.1, 2, head_dim, torch.bfloat16, device, forward="dash")
+            said, of_kernels = own.certificates()
+            assert said.startswith("dash, level row sha256:") and said.count("sha256:") == count
+            theirs = batches.Batches(0.1, 2, head_dim, torch.bfloat16, device).certificates()
+            assert theirs[0] != said and theirs[1] == of_kernels
 
 
 def programs() -> None:
@@ -287,4 +330,5 @@ def programs() -> None:
 
 one_pass()
 by_stand_ins()
+certificates()
 programs()

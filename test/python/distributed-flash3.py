@@ -196,7 +196,7 @@ def refusals() -> None:
             )
     flash3.installed.cache_clear()
     for options, expected in (
-        ({"forward": "flash4"}, "forward: expected one of flash2, flash3, found 'flash4'"),
+        ({"forward": "flash4"}, "forward: expected one of flash2, flash3, dash, found 'flash4'"),
         (
             {"forward": "flash3"},
             "forward: expected none for the kernel 'reference', which has its own, found 'flash3'",

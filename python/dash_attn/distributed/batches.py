@@ -6,7 +6,7 @@ bits follow from that alone; kv heads in one launch would be seen by a search. D
 leaf are rounded by their kernel; short ones are packed, at level machine, where a sequence has
 its bits whatever is beside it. The forward is a packed operator of FlashAttention, whose
 rows of blocks follow from a run's first row: PyTorch's own, or that of version 3 where a world
-asks for it.
+asks for it. Or it is dash's, whose rows have bits of their own.
 """
 
 from __future__ import annotations
@@ -20,10 +20,20 @@ import torch
 from ..kernel.compiler import compile_program
 from ..kernel.driver import cuda_driver
 from ..kernel.library import Region, library
-from ..kernel.orders import order_for, texts_of
-from ..kernel.problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
+from ..kernel.orders import order_for, q_tiles_of, texts_of
+from ..kernel.problem import (
+    CAUSAL,
+    DASH,
+    ROW,
+    SEARCHED,
+    Wanted,
+    demand,
+    for_any_sizes,
+    program_of,
+)
 from ..kernel.runtime import maker_of
 from ..torch import flash3, foreign, pieces
+from ..torch.forward import launch_forward
 from ..torch.kernels import kernel_for, kernel_of
 from ..torch.problem import ELEMENTS, refusal_of_device
 from .kept import KeptKernel
@@ -39,6 +49,14 @@ MOST_SEQUENCES = 1 << 14
 FEWEST_ROWS = 2
 
 
+def _own_forward(head_dim: int, dtype: torch.dtype) -> str:
+    """Dash's forward, with each of its kernels: rows have the same bits by all."""
+    wanted = Wanted(head_dim, head_dim, ELEMENTS[dtype], CAUSAL, level=ROW, is_forward=True)
+    tiles = q_tiles_of(wanted)
+    kernels = [kernel_of(wanted._replace(is_list=True, q_tile=tile)) for tile in tiles]
+    return " ".join(["dash, level row", *(one.certificate for one in kernels)])
+
+
 class Batches:
     def __init__(
         self,
@@ -50,8 +68,8 @@ class Batches:
         forward: str = "",
     ) -> None:
         demand(refusal_of_device(device.index))
-        self.is_flash3 = forward == flash3.NAME
-        demand(flash3.refusal_of(dtype, head_dim) if self.is_flash3 else None)
+        self.forward_by = forward
+        demand(flash3.refusal_of(dtype, head_dim) if forward == flash3.NAME else None)
         self.scale, self.group, self.head_dim, self.dtype, self.device = (
             scale,
             group,
@@ -61,11 +79,13 @@ class Batches:
         )
 
     def certificates(self) -> tuple[str, list[str]]:
-        of_forward = (
-            flash3.operator_of_forward()
-            if self.is_flash3
-            else foreign.operator_of_forward(CAUSAL, self.head_dim, self.head_dim, is_list=True)
-        )
+        dims = self.head_dim, self.head_dim
+        if self.forward_by == flash3.NAME:
+            of_forward = flash3.operator_of_forward()
+        elif self.forward_by == DASH:
+            of_forward = _own_forward(self.head_dim, self.dtype)
+        else:
+            of_forward = foreign.operator_of_forward(CAUSAL, *dims, is_list=True)
         return of_forward, list(_certificates(self.head_dim, self.dtype, self.group))
 
     # ---- Forward ---------------------------------------------------------------------------------
@@ -93,7 +113,9 @@ class Batches:
                     )
             cu_q, cu_k = (_offsets(one, self.device) for one in lengths)
             bounds = [max(FEWEST_ROWS, *one) for one in lengths]
-            if self.is_flash3:
+            if self.forward_by == DASH:
+                o, lse = launch_forward(q, k, v, *CAUSAL, self.scale, cu_q=cu_q, cu_k=cu_k)
+            elif self.forward_by == flash3.NAME:
                 o, lse = flash3.forward(
                     q, k, v, cu_q, cu_k, *bounds, is_causal=True, scale=self.scale
                 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 
 from ..errors import ArgumentError
+from ..kernel.problem import DASH
 from ..torch import flash3
 from .batches import Batches
 from .leaves import LeafKernel
 from .reference import Reference
 
-FORWARDS = ("flash2", flash3.NAME)  # of "batches"; the first where a world asks for none
+FORWARDS = ("flash2", flash3.NAME, DASH)  # of "batches"; the first where a world asks for none
 
 
 def kernel_named(
