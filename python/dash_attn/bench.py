@@ -17,28 +17,27 @@ head_dim operations, half where causal, and the part that is seen in a window.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import random
 import time
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from .errors import DriverError
+from .errors import ArgumentError, DriverError
 from .kernel.commands import parser_of, run
 from .kernel.runtime import Kernel
-from .measure import graphs
 from .measure.bundle import Bundle, commit
-from .measure.calls import measure_calls, shapes
-from .measure.peers import BASELINES, LENGTHS, geometric_means, kernels_of, make_variants, problems
 from .measure.picture import draw, draw_calls
 from .measure.report import print_calls, print_table
-from .measure.timing import measure, summary
 from .support.files import write_text
 from .support.records import write_record
 
 __all__ = ["main"]
+
+# What measures needs PyTorch, and is imported where it is called: the command says its version and
+# its arguments without.
+LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -83,6 +82,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def bench(arguments: argparse.Namespace) -> int:
+    wanted = ("torch", "tqdm") if arguments.bundle is None else ("torch",)
+    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ArgumentError(f"measuring needs {' and '.join(missing)}: install dash-attn[bench]")
+    import torch
+
     if not torch.cuda.is_available():
         raise DriverError("expected a GPU, found none")
     if arguments.backward and arguments.bundle:
@@ -93,6 +98,8 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def about(arguments: argparse.Namespace, left_out: list[str]) -> dict[str, Any]:
+    import torch
+
     return {
         "date": time.strftime("%Y-%m-%d"),
         "gpu": torch.cuda.get_device_name(),
@@ -105,7 +112,11 @@ def about(arguments: argparse.Namespace, left_out: list[str]) -> dict[str, Any]:
 
 
 def of_calls(arguments: argparse.Namespace) -> int:
+    import torch
     from tqdm import tqdm
+
+    from .measure import graphs
+    from .measure.calls import measure_calls, shapes
 
     begun, generator = time.monotonic(), random.Random(arguments.seed)
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
@@ -141,6 +152,11 @@ def of_calls(arguments: argparse.Namespace) -> int:
 
 
 def of_bundle(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from .measure.peers import BASELINES, geometric_means, kernels_of, make_variants, problems
+    from .measure.timing import measure, summary
+
     bundle, begun, generator = (
         Bundle.open(arguments.bundle),
         time.monotonic(),

@@ -47,9 +47,32 @@ def call(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 def says_its_version() -> None:
     assert VERSION.startswith("dash "), VERSION
-    for name in ("audit", "cubin", "doctor", "trace", "tune"):
+    for name in ("audit", "bench", "cubin", "doctor", "trace", "tune"):
         done = call(name, "--version")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"{VERSION}\n", ""), done
+
+
+def without_pytorch() -> None:
+    """The benchmark says its version and its arguments, and in a line what it needs."""
+    begun = "import runpy, sys; sys.modules['torch'] = None; runpy.run_module('dash_attn.bench', "
+    for argument, status, said in (
+        ("--version", commands.GOOD, f"{VERSION}\n"),
+        ("--help", commands.GOOD, "usage: python3 -m dash_attn.bench "),
+        ("--backward", commands.TROUBLE, ""),
+        ("bundle", commands.TROUBLE, ""),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{begun}run_name='__main__')", argument],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status and done.stdout.startswith(said), done
+        assert (status == commands.GOOD) == (not done.stderr) and done.stderr.count("\n") < 2, done
+        if status == commands.TROUBLE:
+            assert not done.stdout, done
+            assert done.stderr.startswith("dash_attn.bench: error: measuring needs torch"), done
+            assert done.stderr.endswith(": install dash-attn[bench]\n"), done
 
 
 def in_a_line(name: str, main: list[str]) -> None:
@@ -123,5 +146,6 @@ def statuses() -> None:
 
 
 says_its_version()
+without_pytorch()
 bad_files()
 statuses()

@@ -11,7 +11,6 @@ import re
 
 import house
 
-SHEBANG = re.compile(r"#!.*\bpython3?\b")
 REASON = re.compile(r"#\s*noqa: S\d+ - \S")
 NAMES = {"eval", "exec"}
 ANYWHERE = {
@@ -70,17 +69,11 @@ def found_in(node):
     return None
 
 
-def is_python(path, text):
-    return path.suffix == ".py" or (not path.suffix and SHEBANG.match(text) is not None)
-
-
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("calls")
-    for path in house.project_files(arguments.root, ".py", ""):
-        text = (arguments.root / path).read_text(encoding="utf-8", errors="replace")
-        if not is_python(path, text):
-            continue
+    for path in house.files_in(arguments.root, "python"):
+        text = house.read(arguments.root / path)
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text, str(path))):
             if (found := found_in(node)) and not REASON.search(lines[node.lineno - 1]):

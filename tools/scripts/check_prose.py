@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what a script can see of the style sheet in CONTRIBUTING.md.
 
-It reads pages (.md), descriptions and comments of TableGen, comments and messages of C and C++, and
-comments, docstrings and messages of Python.
+It reads pages (.md), descriptions and comments of TableGen, comments and messages of C, C++,
+shell scripts and CMake files, and comments, docstrings and messages of Python.
 """
 
 import io
@@ -11,6 +11,7 @@ import tokenize
 
 import house
 
+SUFFIXES = {".md", ".td", ".c", ".cpp", ".h"}  # beside the languages that `house` knows
 MOST_COLUMNS, MOST_WORDS, MOST_OF_CELL = 100, 40, 250
 PERSONS = {
     "anyone",
@@ -114,6 +115,17 @@ def of_c(source):
     return paragraphs("comment", comments) + texts
 
 
+def of_hashes(source):
+    """Comments of shell scripts and CMake files, and the rest as code."""
+    comments, texts = [], []
+    for number, line in enumerate(source.splitlines(), 1):
+        match = re.match(r"(?:#!.*|\s*#+(.*))", line)
+        comments.append((number, match[1] or "" if match else ""))
+        if not match:
+            texts.append(Text("code", number, line))
+    return paragraphs("comment", comments) + texts
+
+
 def of_python(source):
     """Comments and docstrings, and the rest as code."""
     comments, code = {}, dict(enumerate(source.splitlines(), 1))
@@ -130,7 +142,7 @@ def of_python(source):
             for number in range(first, last + 1):
                 code.pop(number, None)
         elif token.type == tokenize.COMMENT:
-            comments[first] = token.string.lstrip("#! ")
+            comments[first] = "" if token.string.startswith("#!") else token.string.lstrip("#! ")
             code[first] = code[first][: token.start[1]]
         if token.type not in (tokenize.COMMENT, tokenize.NL):
             previous = token.type
@@ -156,16 +168,28 @@ def in_strings(source):
     return lines
 
 
-def findings_of(path, source):
+def unbroken(source, language, texts):
+    """Lines that may be longer: one word, such as a regular expression, cannot be broken. In Python
+    so may the lines of a text, but no comment."""
+    lines = enumerate(source.splitlines(), 1)
+    if language in ("shell", "cmake"):  # behind its comment's sign, before the sign of another line
+        return {number for number, line in lines if len(line.strip("#\\ \t").split()) < 2}
+    if language != "python":
+        return set()
+    words = {number for number, line in lines if " " not in line.strip()}
+    comments = {number for text in texts if text.kind == "comment" for number, _ in text.lines}
+    return (in_strings(source) | words) - comments
+
+
+def findings_of(path, language, source):
     """Rule, line and message of each finding."""
     is_page = path.suffix == ".md"
-    texts = (
-        paragraphs("page", enumerate(source.splitlines(), 1))
-        if is_page
-        else of_python(source)
-        if path.suffix == ".py"
-        else of_c(source)
-    )
+    if is_page:
+        texts = paragraphs("page", enumerate(source.splitlines(), 1))
+    elif language == "python":
+        texts = of_python(source)
+    else:
+        texts = of_hashes(source) if language else of_c(source)
     for text in texts:
         words = plain(text.joined())
         for match in WHO.finditer(words):
@@ -216,12 +240,7 @@ def findings_of(path, source):
             )
     if is_page:
         return
-    kept = set()
-    if path.suffix == ".py":  # one word, such as a regular expression, cannot be broken
-        lines = enumerate(source.splitlines(), 1)
-        words = {number for number, line in lines if " " not in line.strip()}
-        comments = {number for text in texts if text.kind == "comment" for number, _ in text.lines}
-        kept = (in_strings(source) | words) - comments
+    kept = unbroken(source, language, texts)
     for number, line in enumerate(source.splitlines(), 1):
         if number not in kept and len(line) > MOST_COLUMNS and not DIRECTIVE.search(line):
             yield "columns", number, f"expected at most {MOST_COLUMNS} columns, found {len(line)}"
@@ -230,8 +249,11 @@ def findings_of(path, source):
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("prose")
-    for path in house.project_files(arguments.root, ".md", ".td", ".c", ".cpp", ".h", ".py"):
-        for rule, line, message in findings_of(path, house.read(arguments.root / path)):
+    for path in house.project_files(arguments.root):
+        language = house.language_of(arguments.root, path)
+        if not language and path.suffix not in SUFFIXES:
+            continue
+        for rule, line, message in findings_of(path, language, house.read(arguments.root / path)):
             findings.add(path, line, f"{message} [{rule}]")
     findings.finish()
 

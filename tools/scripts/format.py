@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that C and C++ files look as .clang-format says, and Python files as pyproject.toml does;
---fix rewrites them."""
+"""Checks that C and C++ files look as .clang-format says, and Python files as pyproject.toml does,
+also programs without an ending; --fix rewrites them."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def main() -> None:
     )
     root = arguments.root
     sources = [str(path) for path in house.project_files(root, ".c", ".cpp", ".h")]
-    scripts = [str(path) for path in house.project_files(root, ".py")]
+    scripts = [str(path) for path in house.files_in(root, "python")]
     if arguments.fix:
         sys.exit(fix(root, sources, scripts))
     findings = house.Findings("format")

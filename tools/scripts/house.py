@@ -7,6 +7,7 @@ it a small tree that breaks its rule.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -14,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LLVM_BIN = Path(os.environ.get("DASH_LLVM_BIN", "/usr/lib/llvm-22/bin"))
+SHEBANG = re.compile(r"#!.*\b(python|bash|sh)[0-9.]*\b")
+LANGUAGES = {"py": "python", "sh": "shell", "cmake": "cmake"}
 
 
 def parse_arguments(description, **more):
@@ -44,6 +47,26 @@ def project_files(root, *suffixes):
     # Fixtures break the rules on purpose.
     paths = [path for path in paths if "Inputs" not in path.parts and (root / path).is_file()]
     return sorted(path for path in set(paths) if not suffixes or path.suffix in suffixes)
+
+
+def language_of(root, path):
+    """python, shell or cmake, by the ending; by the first line where there is none. None for other
+    files."""
+    name = path.name.removesuffix(".in") if path.name.endswith(".cmake.in") else path.name
+    if name == "CMakeLists.txt":
+        return "cmake"
+    if "." in name:
+        return LANGUAGES.get(name.rpartition(".")[2])
+    with open(root / path, encoding="utf-8", errors="replace") as file:
+        match = SHEBANG.match(file.readline(200))
+    if match is None:
+        return None
+    return "python" if match[1] == "python" else "shell"
+
+
+def files_in(root, language):
+    """Those of `project_files` that are in a language, as `language_of` has it."""
+    return [path for path in project_files(root) if language_of(root, path) == language]
 
 
 def read(path):

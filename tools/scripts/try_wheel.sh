@@ -2,7 +2,8 @@
 set -euo pipefail
 examples=$1
 
-dash-opt "$examples/bwd-causal.mlir" --dash-to-ptx='kind=symmetric-shift output=attention_bwd' -o /dev/null
+dash-opt "$examples/bwd-causal.mlir" --dash-to-ptx='kind=symmetric-shift output=attention_bwd' \
+  -o /dev/null
 python - "$examples/bwd-causal.mlir" <<'PYTHON'
 import importlib.util
 import sys
@@ -12,9 +13,12 @@ from dash_attn import CompileError, Kernel, compile_program
 
 source = Path(sys.argv[1]).read_text()
 (compiled,) = compile_program(source, "kind=symmetric-shift")
-assert compiled.ptx == Path("attention_bwd.ptx").read_bytes(), "the library gives another PTX than the tool"
-assert Kernel.compile(source, "kind=symmetric-shift").certificate == Kernel.load("attention_bwd.json").certificate
-assert all(map(importlib.util.find_spec, ("dash_attn.torch", "dash_attn.jax"))), "the wheel lacks a front end"
+of_tool = Path("attention_bwd.ptx").read_bytes()
+assert compiled.ptx == of_tool, "the library gives another PTX than the tool"
+kernel, loaded = Kernel.compile(source, "kind=symmetric-shift"), Kernel.load("attention_bwd.json")
+assert kernel.certificate == loaded.certificate
+front_ends = ("dash_attn.torch", "dash_attn.jax")
+assert all(map(importlib.util.find_spec, front_ends)), "the wheel lacks a front end"
 try:
     compile_program("module {}")
 except CompileError as error:
@@ -22,9 +26,11 @@ except CompileError as error:
 PYTHON
 
 # The CPU computes the same program.
-sed 's/memref<?x?x?x128xbf16, strided<\[?, ?, ?, 1\], offset: ?>>/memref<1x2x64x64xbf16>/; s/memref<?x?x?xf32, strided<\[?, ?, 1\], offset: ?>>/memref<1x2x64xf32>/' \
+sed -e 's/memref<?x?x?x128xbf16, strided<\[?, ?, ?, 1\], offset: ?>>/memref<1x2x64x64xbf16>/' \
+  -e 's/memref<?x?x?xf32, strided<\[?, ?, 1\], offset: ?>>/memref<1x2x64xf32>/' \
   "$examples/bwd-causal.mlir" >small.mlir
-dash-opt small.mlir --dash-tile='q=16 kv=16' --dash-apply-schedule='kind=shift workers=2' --dash-verify-schedule -o scheduled.mlir
+dash-opt small.mlir --dash-tile='q=16 kv=16' \
+  --dash-apply-schedule='kind=shift workers=2' --dash-verify-schedule -o scheduled.mlir
 dash-run scheduled.mlir --seed=1 --out=run
 [[ -s run/dq.npy && -s run/dk.npy && -s run/dv.npy ]]
 ! dash-opt small.mlir --no-such-pass 2>/dev/null

@@ -23,7 +23,6 @@ from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
 from .timing import Variant
 
 TOKENS, HIDDEN = 16384, 2048
-LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 # the fixed order that is best on a mask, on most lengths
 BEST_FIXED = {"full": "shift", "causal": "symmetric-shift"}
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
