@@ -88,17 +88,14 @@ def of_extensions(columns: dict[str, dict]) -> list[str]:
     for column, ways in columns.items():
         one, two = ways["one GPU"], ways["two GPUs"]
         best = "level world, flash3" if "level world, flash3" in two else "level world, flash2"
-        run, flash2, world, both = (
-            one["level run"],
-            one["level world, flash2"],
-            one[best],
-            two[best],
-        )
+        run, world, both = one["level run"], one[best], two[best]
         rows = column.partition(",")[0]
-        parts["forward"].append(
-            f"{flash2[0] / run[0]:.2f} with flash2 and {world[0] / run[0]:.2f} with {best[-6:]}"
-            f" ({rows})"
-        )
+        forwards = [
+            f"{one[f'level world, {name}'][0] / run[0]:.2f} with {name}"
+            for name in ("flash2", "dash", "flash3")
+            if f"level world, {name}" in one
+        ]
+        parts["forward"].append(f"{' and '.join(forwards)} ({rows})")
         parts["leaves"].append(f"{world[1] / run[1]:.2f} ({rows})")
         parts["exchange"].append(f"{2 * both[2] / world[2]:.2f} ({rows})")
     return [
@@ -109,7 +106,7 @@ def of_extensions(columns: dict[str, dict]) -> list[str]:
         "",
         (
             f"1. The forward, beside level `run` on one GPU: {'; '.join(parts['forward'])}."
-            ' `forward="flash3"` is this gain.'
+            ' `forward="flash3"` and `forward="dash"` are this gain.'
         ),
         (
             "2. The cut into leaves, one GPU's backward beside level `run`:"
