@@ -49,6 +49,10 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
             ("small leaves, flash3", lambda: one_hash(SMALL, 0, 128, 4, "flash3")),
             ("large leaves, flash3", lambda: one_hash(LARGE, 1, 128, 4, "flash3")),
             ("accurate, flash3", lambda: accurate("flash3")),
+            ("small leaves, head dim 64, dash", lambda: one_hash(SMALL, 0, 64, 2, "dash")),
+            ("small leaves, dash", lambda: one_hash(SMALL, 0, 128, 4, "dash")),
+            ("large leaves, dash", lambda: one_hash(LARGE, 1, 128, 4, "dash")),
+            ("accurate, dash", lambda: accurate("dash")),
             ("under load", under_load),
             ("controls", controls),
             ("twice", computed_twice),
@@ -139,7 +143,7 @@ def sums_of_a_leaf(
 
     from dash_attn.distributed import batches
     from dash_attn.distributed.tree import rounded
-    from dash_attn.torch import sequences
+    from dash_attn.torch import foreign
 
     type_, scale = getattr(torch, dtype), head_dim**-0.5
     generator = torch.Generator(device="cuda").manual_seed(2)
@@ -152,7 +156,7 @@ def sums_of_a_leaf(
         for _ in range(2)
     )
     cu = [torch.tensor([0, rows], dtype=torch.int32, device="cuda") for rows in (q_rows, context)]
-    o, lse = sequences.forward(
+    o, lse = foreign.of_sequences(
         q[0].transpose(0, 1),
         k[0].transpose(0, 1),
         v[0].transpose(0, 1),
