@@ -25,7 +25,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.measure.peers import LENGTHS, best_fixed, make_tensors, problems  # noqa: E402
+from dash_attn.measure.peers import best_fixed, make_tensors, problems  # noqa: E402
+from dash_attn.bench import LENGTHS  # noqa: E402
 from dash_attn.measure.bundle import Bundle  # noqa: E402
 from dash_attn.measure.report import compared, print_comparison  # noqa: E402
 from dash_attn.measure.testing import OUTPUTS, Case, differences, poison  # noqa: E402

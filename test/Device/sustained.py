@@ -33,11 +33,11 @@ import torch  # noqa: E402
 from dash_attn import Kernel, ManifestError  # noqa: E402
 from dash_attn.measure.peers import (
     BEST_FIXED,
-    LENGTHS,
     best_fixed,
     make_variants,
     problems,
 )  # noqa: E402
+from dash_attn.bench import LENGTHS  # noqa: E402
 from dash_attn.measure.bundle import Bundle  # noqa: E402
 from dash_attn.measure.testing import Case  # noqa: E402
 from dash_attn.measure.timing import Variant, operations  # noqa: E402
