@@ -17,13 +17,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import torch  # noqa: E402
+from fixtures import refused  # noqa: E402
 from stub_driver import STUB  # noqa: E402
 
-from dash_attn import attention  # noqa: E402
+from dash_attn import ArgumentError, attention  # noqa: E402
 from dash_attn.kernel import runtime  # noqa: E402
 from dash_attn.kernel.driver import Driver  # noqa: E402
 from dash_attn.kernel.tensors import Tensor  # noqa: E402
 from dash_attn.torch import kernels, operator, problem, refusal  # noqa: E402
+from dash_attn.torch.forward import launch_forward  # noqa: E402
 
 ROUNDS, CALLS = 20, 300
 BF16 = torch.bfloat16
@@ -113,3 +115,8 @@ for name, call in MEASURED.items():
 empty, both, forward, _, launched = CALLS_OF.values()
 assert both - empty <= 63, "what is ours of both ways has more calls than it needs"
 assert forward <= 42 and launched <= 28, "forward and launch have more calls than they need"
+
+# A launch that is kept for these shapes looks at each scale, too.
+for scale in (0.0, -0.125, float("nan")):
+    reason = refused(lambda scale=scale: launch_forward(q, k, v, -1, 0, scale), ArgumentError)
+    assert reason == f"scale: expected a number above 0, found {scale}", reason

@@ -11,7 +11,6 @@ import jax
 from ..kernel import problem
 from ..kernel.problem import (
     CUDNN,
-    DASH,
     FULL,
     NAMES,
     Window,
@@ -22,7 +21,6 @@ from ..kernel.problem import (
     refusal_of_array,
     refusal_of_gpu,
     refusal_of_layout,
-    refusal_of_scale,
     refusal_of_sizes,
     refusal_of_softcap,
     window_of,
@@ -65,26 +63,7 @@ def refusal_of_options(options: Options) -> str | None:
         refusal_of_layout(layout)
         or problem.refusal_of_options(causal, window, scale, level)
         or refusal_of_softcap(softcap)
-        or problem.refusal_of_forward(forward, CUDNN)
-        or (_refusal_of_own(scale) if forward == DASH else _refusal_of_foreign(softcap, level))
-    )
-
-
-def _refusal_of_own(scale: Any) -> str | None:
-    """Why dash's forward does not serve an option."""
-    reason = None if scale is None else refusal_of_scale(scale)
-    return reason and f'{reason}; forward="{CUDNN}" takes any'
-
-
-def _refusal_of_foreign(softcap: float, level: str) -> str | None:
-    """Why cuDNN's forward pass does not serve options."""
-    if softcap:
-        return f'softcap: cuDNN has no forward pass with one; leave out forward="{CUDNN}"'
-    if level == "run":
-        return None
-    return (
-        f"level: expected 'run', found '{level}': no forward pass of cuDNN promises it; leave out"
-        f' forward="{CUDNN}"'
+        or problem.refusal_of_forward(forward, CUDNN, "cuDNN", scale, softcap, level)
     )
 
 

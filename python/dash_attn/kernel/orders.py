@@ -34,8 +34,8 @@ FEWEST_OF_FORWARDS = 1 << 18  # the same of forwards, which are planned faster
 FEW = 4
 # of a forward: usual tiles, and what all of its q tiles and most kv tiles are multiples of
 ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
-# Up to this head dim a forward's q tiles have 192 rows, but for sequences of fewer rows than that:
-# they would be few tiles.
+# Up to the head dim FLAT a forward's q tiles have 192 rows; those of sequences of fewer than SHORT
+# rows have 128, or there would be few of them.
 FLAT, SHORT = 64, 2048
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")

@@ -171,11 +171,32 @@ def refusal_of_softcap(softcap: Any, *, are_numbers: tuple[type, ...] = (int, fl
     return f"softcap: expected a finite number above 0, or 0 for none, found {softcap}"
 
 
-def refusal_of_forward(forward: Any, foreign: str = TORCH) -> str | None:
-    """foreign: who else has one."""
-    if isinstance(forward, str) and forward in (DASH, foreign):
+def refusal_of_forward(
+    forward: Any,
+    foreign: str,
+    whose: str,
+    scale: Any,
+    softcap: float,
+    level: str,
+    *,
+    keeps_level: bool = False,
+) -> str | None:
+    """Why no forward pass of this name serves options that are not refused themselves. foreign:
+    the name of one of `whose`; keeps_level: it keeps every level. A scale that a program traces is
+    looked at in the launch."""
+    if not isinstance(forward, str) or forward not in (DASH, foreign):
+        return f"forward: expected '{DASH}' or '{foreign}', found {forward!r}"
+    if forward == DASH:
+        reason = refusal_of_scale(scale) if type(scale) in (int, float) else None
+        return reason and f'{reason}; forward="{foreign}" takes any'
+    if softcap:
+        return f'softcap: {whose} has no forward pass with one; leave out forward="{foreign}"'
+    if level == "run" or keeps_level:
         return None
-    return f"forward: expected '{DASH}' or '{foreign}', found {forward!r}"
+    return (
+        f"level: expected 'run', found '{level}': no forward pass of {whose} promises it; leave out"
+        f' forward="{foreign}"'
+    )
 
 
 def refusal_of_scale(scale: Any) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..kernel.launch import Launch
-from ..kernel.problem import PACKED, Window
+from ..kernel.problem import PACKED, Window, demand, refusal_of_scale
 from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .kernels import MOST_LAUNCHES, forward_of, kernel_of, launches
@@ -46,6 +46,8 @@ def launch_forward(
     the LSE is [heads, rows], rows outside of all sequences are 0 in o and -inf in the LSE, and
     cu_k is cu_q if None. Raises ArgumentError before anything is launched.
     """
+    if not scale > 0:  # which a compiled program may have as a number that varies
+        demand(refusal_of_scale(scale))
     o, lse = outputs(q, k, v, cu_q)
     if cu_q is not None:
         tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}

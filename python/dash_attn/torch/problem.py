@@ -11,7 +11,6 @@ from ..kernel import coverage, problem
 from ..kernel.coverage import Coverage
 from ..kernel.problem import (
     CAUSAL,
-    DASH,
     FULL,
     LAYOUTS,
     NAMES,
@@ -84,31 +83,15 @@ def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) 
         refusal_of_layout(layout, lengths.are_given)
         or problem.refusal_of_options(causal, window, scale, level, are_numbers=NUMBERS)
         or problem.refusal_of_softcap(softcap, are_numbers=NUMBERS)
-        or problem.refusal_of_forward(forward)
-        or (
-            _refusal_of_own(scale)
-            if forward == DASH
-            else _refusal_of_foreign(softcap, level, lengths.are_given)
+        or problem.refusal_of_forward(
+            forward,
+            TORCH,
+            "PyTorch",
+            scale,
+            softcap,
+            level,
+            keeps_level=lengths.are_given and HAS_SPLITS,
         )
-    )
-
-
-def _refusal_of_own(scale: Any) -> str | None:
-    """Why dash's forward does not serve an option. A scale that a program traces is looked at in
-    the launch."""
-    reason = problem.refusal_of_scale(scale) if type(scale) in (int, float) else None
-    return reason and f'{reason}; forward="{TORCH}" takes any'
-
-
-def _refusal_of_foreign(softcap: float, level: str, is_list: bool) -> str | None:
-    """Why PyTorch's forward passes do not serve options."""
-    if softcap:
-        return f'softcap: PyTorch has no forward pass with one; leave out forward="{TORCH}"'
-    if level == "run" or is_list and HAS_SPLITS:
-        return None
-    return (
-        f"level: expected 'run', found '{level}': no forward pass of PyTorch promises it; leave out"
-        f' forward="{TORCH}"'
     )
 
 
