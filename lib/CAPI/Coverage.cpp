@@ -60,7 +60,7 @@ public:
     coverage.sequences = maxKernelHeads;
     coverage.capability = knownTargets().front().capability;
     coverage.headDimMultiple = kernelHeadDimStep;
-    coverage.headDim = mostKernelHeadDim;
+    coverage.headDim = mostPartHeadDim;
     coverage.alignment = matrixPlace.alignment;
     coverage.strideMultiple = matrixPlace.strideMultiple;
     return coverage;
@@ -78,12 +78,16 @@ private:
     auto tiles = [](int64_t rows, int64_t tile) {
       return llvm::divideCeil(std::max<int64_t>(rows, 1), tile);
     };
-    int64_t q = tiles(problem.qRows, kernelQTiles[0]), kv = tiles(problem.kvRows, kernelKvTile);
+    int64_t q = tiles(problem.qRows, kernelQTiles[0]),
+            kv = tiles(problem.kvRows, isInParts() ? leastPartKvTile : kernelKvTile);
     return std::min({maxItems / kv, maxChains / q, maxTasks / (q * kv)});
   }
   int64_t mostHeads() const {
     return isList() ? maxKernelHeads : std::min(mostPlanned(), maxKernelHeads);
   }
+
+  /// Whether dK and dV, and dQ, are programs of their own.
+  bool isInParts() const { return std::max(problem.headDim, problem.headDimV) > mostKernelHeadDim; }
 
   /// Equal slices of at most this size.
   static int64_t slice(int64_t whole, int64_t most) {
@@ -116,18 +120,23 @@ private:
     for (auto [tensor, tensors, dim] :
          {std::tuple("q", isApart ? "q and k" : "q, k and v", problem.headDim),
           {"v", "v", problem.headDimV}}) {
-      if (dim < 0 || isKernelHeadDim(dim))
+      if (dim < 0 || isKernelHeadDim(dim, /*isPart=*/true))
         continue;
       std::string hint;
       int64_t larger = llvm::alignTo(dim, kernelHeadDimStep);
-      if (dim > 0 && larger <= mostKernelHeadDim) {
+      if (dim > 0 && larger <= mostPartHeadDim) {
         hint = "; pad " + std::string(tensors) + " with zeros to " + std::to_string(larger);
         if (dim == problem.headDim)
           hint += ", and pass scale=" + std::to_string(dim) + "**-0.5";
       }
-      return refuse(Twine(tensor) + ": expected " + describeKernelHeadDims() + ", found " +
-                    Twine(dim) + hint);
+      return refuse(Twine(tensor) + ": expected " + describeKernelHeadDims(/*isPart=*/true) +
+                    ", found " + Twine(dim) + hint);
     }
+    if (isInParts() && problem.hasSink)
+      return refuse("sink: expected a head dim up to " + Twine(mostKernelHeadDim) + ", found " +
+                    Twine(std::max(problem.headDim, problem.headDimV)) +
+                    ": above it dq, dk and dv come from two programs, and neither has the sink's "
+                    "gradient; take a framework's attention for this model");
     return std::nullopt;
   }
 

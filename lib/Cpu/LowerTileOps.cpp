@@ -110,7 +110,8 @@ LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
   if (failed(isVisible))
     return failure();
   Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
-  emitProbability(b, scores, lse, lookup(op.getScale()), makeBuffer(op.getResult()), *isVisible);
+  emitProbability(b, scores, lse, lookup(op.getScale()), makeBuffer(op.getResult()),
+                  op->getParentOfType<ItemsOp>().ownsQ(), *isVisible);
   return success();
 }
 
@@ -136,7 +137,8 @@ void ItemsLowering::lowerCompute(ScoreGradientOp op) {
   Value probability = bufferOf(op.getProbability()), gradient = bufferOf(op.getGradient());
   Value delta = bufferOf(op.getDelta());
   Value result = tiles[op.getResult()] = allocateFor(op.getResult());
-  emitScoreGradient(b, probability, gradient, delta, op.getType().getElementType(), result);
+  emitScoreGradient(b, probability, gradient, delta, op.getType().getElementType(),
+                    op->getParentOfType<ItemsOp>().ownsQ(), result);
 }
 
 /// Clones index arithmetic and similar ops, which a user may write between ops on tiles.

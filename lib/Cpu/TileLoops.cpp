@@ -140,10 +140,10 @@ static Value exponential(LoopBuilder &b, Value score, Value lse) {
 }
 
 void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
-                           llvm::function_ref<Value(Value, Value)> isVisible) {
+                           bool hasQRows, llvm::function_ref<Value(Value, Value)> isVisible) {
   Value hiddenLse = b.f32(-std::numeric_limits<float>::infinity());
   forEachElement(b, shapeOf(scores), [&](ValueRange at) {
-    Value kvRow = at[0], qRow = at[1];
+    Value kvRow = at[hasQRows ? 1 : 0], qRow = at[hasQRows ? 0 : 1];
     Value rowLse = b.load(lse, qRow);
     Value hasKeys = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, rowLse, hiddenLse);
     auto choice = scf::IfOp::create(b, b.getF32Type(), b.both(isVisible(qRow, kvRow), hasKeys),
@@ -194,9 +194,10 @@ void dash::emitRound(LoopBuilder &b, Value tile, Type half, Value result) {
 }
 
 void dash::emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta,
-                             Type half, Value result) {
+                             Type half, bool hasQRows, Value result) {
   forEachElement(b, shapeOf(result), [&](ValueRange at) {
-    Value difference = arith::SubFOp::create(b, b.load(gradient, at), b.load(delta, at[1]));
+    Value difference =
+        arith::SubFOp::create(b, b.load(gradient, at), b.load(delta, at[hasQRows ? 0 : 1]));
     Value number = productOf(b, b.load(probability, at), difference);
     b.store(b.toF32(b.roundTo(half, number)), result, at);
   });

@@ -41,16 +41,17 @@ struct TileProduct {
 /// Each element is a sum in the order of the inner index.
 void emitProduct(LoopBuilder &b, const TileProduct &product);
 
-/// `isVisible` tells for (row of the q tile, row of the kv tile) whether the pair counts.
+/// `isVisible` tells for (row of the q tile, row of the kv tile) whether the pair counts. Scores
+/// have the rows of q as rows, or as columns.
 void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
-                     llvm::function_ref<Value(Value, Value)> isVisible);
+                     bool hasQRows, llvm::function_ref<Value(Value, Value)> isVisible);
 /// tanh of scores over the cap; the factor may be null.
 void emitSoftcap(LoopBuilder &b, Value scores, Value scale, double cap, Value result);
 /// P times the slope of the cap; `capped` is the result of `emitSoftcap`.
 void emitDamp(LoopBuilder &b, Value probability, Value capped, Value result);
 void emitRound(LoopBuilder &b, Value tile, Type half, Value result);
 void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta, Type half,
-                       Value result);
+                       bool hasQRows, Value result);
 
 /// On whole tensors.
 void emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta);

@@ -60,7 +60,9 @@ private:
   }
   void readWorkers(WorkersOp workers) {
     workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
+    workers.walk([&](ReduceOp) { addsSums = true; });
     workers.walk([&](OrderedReduceOp op) {
+      addsSums = true;
       overlapsRounding |= op.getSignalsCompletion();
       if (op.getApart())
         apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
@@ -103,9 +105,9 @@ private:
   FactsAttr describeFacts() {
     // The number from the proof assumes that workers start in index order. No launch promises this,
     // but tickets do.
-    int64_t minWorkers = !mayWait(schedule, apart)   ? 1
-                         : drawsTickets && isTable() ? *schedule.getMinWorkers()
-                                                     : schedule.getWorkers();
+    int64_t minWorkers = !addsSums || !mayWait(schedule, apart) ? 1
+                         : drawsTickets && isTable()            ? *schedule.getMinWorkers()
+                                                                : schedule.getWorkers();
     return FactsAttr::get(context, tensors.front().first.getElement(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
@@ -306,7 +308,7 @@ private:
   SmallVector<TensorMapAttr> maps;
   FloatAttr softcap; ///< null if scores have none
   Apart apart = Apart::None;
-  bool overlapsRounding = false;
+  bool addsSums = false, overlapsRounding = false;
 };
 
 } // namespace

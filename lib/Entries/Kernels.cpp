@@ -21,7 +21,8 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
     return module->emitError() << "does not say which program its kernels are of ('" << programAttr
                                << "'); run --dash-outline-program to make it";
   FactsAttr facts = program.getFacts();
-  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getTiles(), facts.getOwn()};
+  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getTiles(), facts.getOwn(),
+                 program.getSummed().empty()};
   if (failed(verifyCovered(one, [&] { return module->emitError(); })))
     return failure();
   return Kernels{module, program};

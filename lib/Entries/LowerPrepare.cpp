@@ -49,7 +49,7 @@ public:
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, kernels);
     shared = b.sharedBase();
-    if (kernels.isOrdered())
+    if (kernels.isOrdered() && what.ofQueries)
       clearTurns();
     if (!what.takesDelta())
       whereTileIs(b, tile, [&] {
@@ -63,13 +63,13 @@ public:
       b.syncBlock();
     whereTileIs(b, tile, [&] {
       b.ifThen(b.below(thread, qTile), [&] { writeRowNumbers(); });
-      if (!isApart(kernels, what)) // contributions kept apart need no zeros
+      if (hasGrowingSums(kernels, what)) // contributions kept apart need no zeros
         b.ifThen(getsNoAdd(), [&] {
           writeZeros();
           tellComplete();
         });
     });
-    if (tile.isThere)
+    if (tile.isThere && what.ofQueries)
       b.ifThen(b.bitXor(tile.isThere, b.i1(true)), [&] { tellComplete(); });
     b.finish();
   }
@@ -90,7 +90,7 @@ private:
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
     parameters.workspace("descriptors");
     parameters.workspace(rowsRegion(what.lse)).workspace(rowsRegion(what.delta));
-    if (!isApart(kernels, what))
+    if (hasGrowingSums(kernels, what))
       parameters.workspace(sumsRegion(what.ofQueries));
     for (TensorRoleAttr sums : chained(kernels, what))
       parameters.workspace(turnsRegion(sums));
@@ -100,8 +100,8 @@ private:
       parameters.pointer(what.sink.getName()).workspace(sinkRegion);
     return EntryBuilder(loc, kernels.module, kernels.entryName(launch.role), launch, parameters);
   }
-  static bool isApart(const Kernels &kernels, const Prepared &what) {
-    return kernels.program.isApart(what.ofQueries);
+  static bool hasGrowingSums(const Kernels &kernels, const Prepared &what) {
+    return what.ofQueries && !kernels.program.isApart(what.ofQueries);
   }
   /// Shared memory holds the descriptors, then the sum of each row if delta is not given.
   Value sharedDelta(Value localRow) {
@@ -228,7 +228,7 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
     SmallVector<Operation *> forwards;
     getOperation()->walk([&](Operation *module) {
       if (auto program = module->getAttrOfType<ProgramAttr>(programAttr);
-          program && program.getFacts().ownsQ())
+          program && Kernels{module, program}.isForward())
         forwards.push_back(module);
     });
     for (Operation *module : forwards) {
@@ -238,7 +238,7 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
       buildPrepareOfForward(*kernels);
       ++numLowered;
     }
-    // If delta is given, the function's only remaining ops are the zeros of its sums.
+    // If delta is given, the function's only remaining ops are the zeros of its sums, or none.
     SmallVector<Operation *> ops;
     WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {
       Operation *zeros = nullptr, *delta = nullptr;
@@ -249,12 +249,17 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
         return role && role.getKind() == TensorKind::Row;
       });
       takesDelta &= !delta;
-      if (takesDelta && !zeros) {
+      FailureOr<bool> addsSums = takesDelta ? addsSumsOfQueries(function) : FailureOr<bool>(false);
+      if (failed(addsSums))
+        return WalkResult::interrupt();
+      if (*addsSums && !zeros) {
         function.emitError(
             "takes delta, but there is no 'linalg.fill' of the sums of dQ to make the "
             "entry of; run --dash-outline-program on what dash-tile makes");
         return WalkResult::interrupt();
       }
+      if (takesDelta && !zeros)
+        zeros = function.getFunctionBody().front().getTerminator();
       if (Operation *op = takesDelta ? zeros : delta)
         ops.push_back(op);
       return WalkResult::advance();

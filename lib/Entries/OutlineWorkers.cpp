@@ -135,7 +135,7 @@ static bool addsSums(WorkersOp workers) {
 /// A main kernel that adds nothing is called after the results that it stores.
 static std::string nameOfEntry(WorkersOp workers, const Kernels &kernels) {
   std::string name = kernels.entryName(EntryRole::Main);
-  if (kernels.facts().ownsQ()) // the only one
+  if (kernels.program.getSummed().empty()) // the only one
     return name;
   workers.walk([&](CopyOutOp copy) {
     std::string suffix = ("_" + roleOf(copy.getTarget()).getName()).str();

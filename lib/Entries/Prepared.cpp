@@ -18,13 +18,12 @@ FailureOr<Prepared> dash::findPrepared(Operation *op, const Kernels &kernels) {
       llvm::find_if(what.summed, [](TensorRoleAttr sums) { return !sums.isKeyValue(); });
   auto delta = dyn_cast<DeltaOp>(op);
   what.delta = delta ? delta.getRole() : program.findTensor(TensorKind::Row);
-  if (!what.lse || !what.delta || ofQueries == what.summed.end())
-    return kernels.module->emitError() << "expected 'tensors' of '" << programAttr << "' with "
-                                       << (!what.lse     ? "a log_row"
-                                           : !what.delta ? "a row"
-                                                         : "a tile of queries that is written")
-                                       << "; run --dash-outline-program to make it";
-  what.ofQueries = *ofQueries;
+  if (!what.lse || !what.delta)
+    return kernels.module->emitError()
+           << "expected 'tensors' of '" << programAttr << "' with "
+           << (!what.lse ? "a log_row" : "a row") << "; run --dash-outline-program to make it";
+  if (ofQueries != what.summed.end())
+    what.ofQueries = *ofQueries;
   if (!delta)
     return what;
   what.factors = {roleOf(delta.getO()), roleOf(delta.getDOut())};
@@ -33,4 +32,12 @@ FailureOr<Prepared> dash::findPrepared(Operation *op, const Kernels &kernels) {
            << "reads memory without a '#dash.tensor_role': expected arguments with '" << tensorAttr
            << "', as --dash-tile leaves them";
   return what;
+}
+
+FailureOr<bool> dash::addsSumsOfQueries(FunctionOpInterface function) {
+  FailureOr<Kernels> kernels = findKernels(&function.getFunctionBody().front().front());
+  if (failed(kernels))
+    return failure();
+  return llvm::any_of(kernels->program.getSummed(),
+                      [](TensorRoleAttr sums) { return !sums.isKeyValue(); });
 }

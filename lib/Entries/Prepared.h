@@ -4,6 +4,7 @@
 #define DASH_LIB_ENTRIES_PREPARED_H
 
 #include "RowSums.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::dash {
 
@@ -12,7 +13,7 @@ struct Prepared {
   RowFactors factors; ///< null if delta is given
   TensorRoleAttr lse, delta;
   TensorRoleAttr sink;                ///< null if there is none
-  TensorRoleAttr ofQueries;           ///< sums over keys, for each query: dQ
+  TensorRoleAttr ofQueries;           ///< sums over keys, for each query, dQ; null without them
   SmallVector<TensorRoleAttr> summed; ///< all sums
 
   bool takesDelta() const { return !factors.o; }
@@ -26,6 +27,9 @@ struct Prepared {
 /// What `op` prepares: a `dash.delta` or, if delta is given, the zeros of sums. Errors name what is
 /// missing.
 FailureOr<Prepared> findPrepared(Operation *op, const Kernels &kernels);
+
+/// Whether the function's kernels add sums of queries.
+FailureOr<bool> addsSumsOfQueries(FunctionOpInterface function);
 
 } // namespace mlir::dash
 

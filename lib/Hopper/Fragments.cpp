@@ -89,3 +89,16 @@ SmallVector<Value> dash::loadColumns(PtxBuilder &b, const ThreadPlace &place, Va
     values.append(hopper::loadFloats4(b, first, 64 * k));
   return values;
 }
+
+SmallVector<Value> dash::loadRowNumbers(PtxBuilder &b, const ThreadPlace &place, Value address,
+                                        int64_t firstRow) {
+  // 16 bytes hold rows {0, 1, 8, 9} + 2 * k, so row r of 8 lies at 4 * (r / 2) + r % 2.
+  Value row = b.add(place.row, firstRow);
+  Value pair = b.shiftLeft(b.bitAnd(row, 6), 1);
+  Value position = b.bitOr(b.bitAnd(row, ~int64_t(6)), pair);
+  Value at = b.add(address, b.mul(position, 4));
+  SmallVector<Value> numbers;
+  for (int64_t offset : {0, 2}) // rows 8 apart
+    numbers.push_back(b.toF32(hopper::loadWord(b, b.add(at, 4 * offset))));
+  return numbers;
+}

@@ -58,6 +58,12 @@ void printInputs(OpAsmPrinter &printer, Operation *op, Value q, Value k, Value v
                  Value lse, Value o, Value delta, Type qType, Type kType, Type vType, Type dOutType,
                  Type lseType, Type oType, Type deltaType);
 
+/// `%dq, %dk, %dv : type, ...`, or a part of them by name, `dk = %dk, dv = %dv` or `dq = %dq`.
+ParseResult parseOutputs(OpAsmParser &parser, MaybeOperand &dq, MaybeOperand &dk, MaybeOperand &dv,
+                         Type &dqType, Type &dkType, Type &dvType);
+void printOutputs(OpAsmPrinter &printer, Operation *op, Value dq, Value dk, Value dv, Type dqType,
+                  Type dkType, Type dvType);
+
 /// `(type, type) -> type`; what is accumulated on has the type of the result.
 ParseResult parseProduct(OpAsmParser &parser, Type &a, Type &b, Type &result, Type &accumulate,
                          const MaybeOperand &accumulateOperand);

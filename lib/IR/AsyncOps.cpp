@@ -162,11 +162,13 @@ LogicalResult WgmmaWaitOp::verify() {
 }
 
 LogicalResult LogProbabilityOp::verify() {
-  int64_t expected = getScores().getType().getDimSize(1), found = getLse().getType().getDimSize(0);
+  bool isOfRows = getQRows();
+  int64_t expected = getScores().getType().getDimSize(isOfRows ? 0 : 1);
+  int64_t found = getLse().getType().getDimSize(0);
   if (expected == found)
     return success();
-  return emitOpError() << "'lse' must have " << expected
-                       << " elements, one for each column of the scores, got " << found;
+  return emitOpError() << "'lse' must have " << expected << " elements, one for each "
+                       << (isOfRows ? "row" : "column") << " of the scores, got " << found;
 }
 
 LogicalResult HideOp::verify() {

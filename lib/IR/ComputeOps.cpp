@@ -44,6 +44,45 @@ void dash::printInputs(OpAsmPrinter &printer, Operation *, Value q, Value k, Val
           << " : " << TypeRange{qType, kType, vType, dOutType, lseType, o ? oType : deltaType};
 }
 
+/// `%dq, %dk, %dv`, or a part of them by name: `dk = %dk, dv = %dv`.
+ParseResult dash::parseOutputs(OpAsmParser &parser, MaybeOperand &dq, MaybeOperand &dk,
+                               MaybeOperand &dv, Type &dqType, Type &dkType, Type &dvType) {
+  std::pair<MaybeOperand *, Type *> all[] = {{&dq, &dqType}, {&dk, &dkType}, {&dv, &dvType}};
+  ArrayRef<std::pair<MaybeOperand *, Type *>> given = all;
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  bool isPart = succeeded(parser.parseOptionalKeyword(&word, {"dq", "dk", "dv"}));
+  if (isPart) {
+    given = word == "dq" ? given.take_front() : given.drop_front();
+    if (word == "dv")
+      return parser.emitError(loc, "expected all gradients, dk and dv, or dq");
+  }
+  for (auto [number, one] : llvm::enumerate(given)) {
+    if (number > 0 && parser.parseComma())
+      return failure();
+    if (isPart && number > 0 && parser.parseKeyword("dv"))
+      return failure();
+    if ((isPart && parser.parseEqual()) || parser.parseOperand(one.first->emplace()))
+      return failure();
+  }
+  if (parser.parseColon())
+    return failure();
+  for (auto [number, one] : llvm::enumerate(given))
+    if ((number > 0 && parser.parseComma()) || parser.parseType(*one.second))
+      return failure();
+  return success();
+}
+
+void dash::printOutputs(OpAsmPrinter &printer, Operation *, Value dq, Value dk, Value dv,
+                        Type dqType, Type dkType, Type dvType) {
+  if (dq && dk && dv)
+    printer << ValueRange{dq, dk, dv} << " : " << TypeRange{dqType, dkType, dvType};
+  else if (dq)
+    printer << "dq = " << dq << " : " << dqType;
+  else
+    printer << "dk = " << dk << ", dv = " << dv << " : " << TypeRange{dkType, dvType};
+}
+
 //===----------------------------------------------------------------------===//
 // What tensors are
 //===----------------------------------------------------------------------===//
@@ -99,6 +138,8 @@ namespace {
 struct Operands {
   explicit Operands(AttentionBwdOp op) {
     auto add = [&](StringRef name, Value value) {
+      if (!value)
+        return NamedMemRef{name, nullptr};
       values.push_back({name, value});
       return NamedMemRef{name, op.typeOf(value)};
     };
@@ -130,7 +171,8 @@ struct Operands {
 
 static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
   auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
-  SmallVector<NamedMemRef> likeQ = operands.of({q, dOut, o, dq}), likeKv = {k, v, dk, dv};
+  SmallVector<NamedMemRef> likeQ = operands.of({q, dOut, o, dq}),
+                           likeKv = operands.of({k, v, dk, dv});
   llvm::append_range(likeQ, perRow);
   SmallVector<NamedMemRef> all = likeQ;
   llvm::append_range(all, likeKv);
@@ -139,7 +181,7 @@ static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
   if (!op.getSequencesAttr())
     llvm::append_range(all, operands.of({dsink}));
   return failure(
-      failed(verifySameSize(op, HeadDim, {q, k, dq, dk})) ||
+      failed(verifySameSize(op, HeadDim, operands.of({q, k, dq, dk}))) ||
       failed(verifySameSize(op, HeadDim, operands.of({v, dOut, o, dv}))) ||
       failed(verifySameSize(op, Batch, all)) || failed(verifySameSize(op, Heads, withHeads)) ||
       failed(verifySameSize(op, Heads, likeKv)) || failed(verifySameSize(op, Rows, likeQ)) ||
@@ -176,6 +218,10 @@ LogicalResult AttentionBwdOp::verify() {
   if (!getO() == !getDelta())
     return emitOpError("needs exactly one of 'o' and 'delta', got ")
            << (getO() ? "both" : "neither");
+  if (!getDk() != !getDv() || (!getDq() && !getDk()))
+    return emitOpError("expected all gradients, dk and dv, or dq");
+  if (!getDk() && getSink())
+    return emitOpError("'sink' has its gradient beside dk and dv: a program of dq has none");
   Operands operands(*this);
   SmallVector<std::pair<NamedMemRef, unsigned>> numbers;
   for (NamedMemRef memref : operands.perRow)

@@ -198,17 +198,20 @@ LogicalResult MatmulOp::verify() {
 // SoftcapOp, DampOp, ProbabilityOp, RoundOp, ScoreGradientOp
 //===----------------------------------------------------------------------===//
 
-/// A tile of one task, transposed: one row for each row of the kv tile, one column for each row of
-/// the q tile.
+/// A tile of one task. Its rows are those of the tile that items own, which stay: in items that own
+/// kv tiles it is transposed.
 static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorType tile) {
   ItemsOp items = getItems(op);
   if (!items) // lowered to loops
     return success();
   TilesAttr tiles = items.getTiles();
-  if (SmallVector<int64_t> expected = {tiles.getKv(), tiles.getQ()};
-      ArrayRef<int64_t>(expected) != tile.getShape())
+  SmallVector<int64_t> expected = {tiles.getKv(), tiles.getQ()};
+  if (items.ownsQ())
+    std::swap(expected[0], expected[1]);
+  if (ArrayRef<int64_t>(expected) != tile.getShape())
     return op->emitOpError() << "'" << name << "' must be " << formatShape(expected)
-                             << ", rows of a kv tile by rows of a q tile, got "
+                             << (items.ownsQ() ? ", rows of a q tile by rows of a kv tile, got "
+                                               : ", rows of a kv tile by rows of a q tile, got ")
                              << formatShape(tile.getShape());
   return success();
 }
@@ -225,12 +228,7 @@ LogicalResult dash::verifyRows(Operation *op, StringRef name, RankedTensorType r
 }
 
 LogicalResult SoftcapOp::verify() {
-  // A forward's scores have the rows of q as rows.
-  ItemsOp items = getItems(*this);
-  bool isOfForward = items && items.ownsQ() &&
-                     getType().getShape() ==
-                         ArrayRef<int64_t>({items.getTiles().getQ(), items.getTiles().getKv()});
-  return failure((!isOfForward && failed(verifyTaskTile(*this, "value", getType()))) ||
+  return failure(failed(verifyTaskTile(*this, "value", getType())) ||
                  failed(verifyCap(*this, "cap", getCapAttr())));
 }
 
@@ -251,6 +249,8 @@ LogicalResult RoundOp::verify() {
 }
 
 LogicalResult ScoreGradientOp::verify() {
+  if (ItemsOp items = getItems(*this); items && items.ownsQ() != getQRows())
+    return emitOpError("says 'q_rows' in items that own q tiles, and in no others");
   return failure(failed(verifyTaskTile(*this, "probability", getProbability().getType())) ||
                  failed(verifyTaskTile(*this, "gradient", getGradient().getType())) ||
                  failed(verifyRows(*this, "delta", getDelta().getType())) ||

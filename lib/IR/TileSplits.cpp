@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/TileSplits.h"
+#include "Checks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -21,6 +22,18 @@ static bool isTile(Value value) { return isa<RankedTensorType>(value.getType());
 /// from there belong to columns, and those that threads compute to rows.
 static bool isInMemory(Value tile) {
   return isa_and_present<WaitOp, HeldOp, LoadOp>(tile.getDefiningOp());
+}
+
+/// Where rows of scores are those of q, their numbers belong to rows wherever they come from.
+static bool belongsToRows(Operation *op, Value operand) {
+  if (cast<RankedTensorType>(operand.getType()).getRank() != 1)
+    return false;
+  if (auto log = dyn_cast<LogProbabilityOp>(op))
+    return log.getQRows();
+  if (auto gradient = dyn_cast<ScoreGradientOp>(op))
+    return gradient.getQRows();
+  ItemsOp items = isa<ProbabilityOp>(op) ? getItems(op) : ItemsOp();
+  return items && items.ownsQ();
 }
 
 FailureOr<TileSplits> TileSplits::read(Operation *root) {
@@ -74,7 +87,7 @@ void TileSplits::join(Operation *op) {
   } else if (!isa<PieceOp, LoadFactorOp, WaitOp, HeldOp, LoadOp>(op)) { // element-wise
     for (Value result : llvm::make_filter_range(op->getResults(), isTile))
       for (Value operand : llvm::make_filter_range(op->getOperands(), isTile))
-        if (!isInMemory(operand))
+        if (!isInMemory(operand) || belongsToRows(op, operand))
           join(result, operand);
   }
 }

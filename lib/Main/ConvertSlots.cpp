@@ -152,7 +152,11 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
     int64_t columns = op.getResult().getType().getDimSize(0);
-    SmallVector<Value> registers = loadColumns(b, consumer->place, at, columns);
+    FragmentAttr layout = fragmentOf(op.getResult().getType());
+    SmallVector<Value> registers =
+        layout && layout.getKind() == FragmentKind::PerRow
+            ? loadRowNumbers(b, consumer->place, at, layout.getFirstRow(consumer->warpgroup))
+            : loadColumns(b, consumer->place, at, columns);
     rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
     return success();
   }

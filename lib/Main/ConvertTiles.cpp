@@ -134,6 +134,13 @@ struct ConvertDamp : KernelPattern<DampOp> {
   }
 };
 
+/// Which of a thread's numbers of q rows goes with an element: that of its column, or of its row.
+static size_t numberOf(TypedValue<RankedTensorType> rows, size_t element) {
+  return fragmentOf(rows.getType()).getKind() == FragmentKind::PerRow
+             ? FragmentAttr::getRowRegister(element)
+             : FragmentAttr::getColumnRegister(element);
+}
+
 struct ConvertLogProbability : KernelPattern<LogProbabilityOp> {
   using KernelPattern::KernelPattern;
 
@@ -145,7 +152,7 @@ struct ConvertLogProbability : KernelPattern<LogProbabilityOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> logs;
     for (auto [i, score] : llvm::enumerate(adaptor.getScores())) {
-      Value lse = adaptor.getLse()[FragmentAttr::getColumnRegister(i)];
+      Value lse = adaptor.getLse()[numberOf(op.getLse(), i)];
       logs.push_back(b.fma(score, consumer->exponentScale, b.negate(lse)));
     }
     rewriter.replaceOpWithMultiple(op, {ValueRange(logs)});
@@ -331,7 +338,7 @@ struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> gradients;
     for (auto [i, p, gradient] : llvm::enumerate(adaptor.getProbability(), adaptor.getGradient())) {
-      Value delta = adaptor.getDelta()[FragmentAttr::getColumnRegister(i)];
+      Value delta = adaptor.getDelta()[numberOf(op.getDelta(), i)];
       gradients.push_back(b.mul(p, b.sub(gradient, delta)));
     }
     if (!op.getType().getElementType().isF32())

@@ -33,8 +33,8 @@ public:
   LogicalResult run() {
     if (failed(checkProblem()))
       return failure();
-    if (items.ownsQ() ? failed(verifyForward(items))
-                      : failed(checkSums()) || failed(checkFactors()))
+    if (isForward(items) ? failed(verifyForward(items))
+                         : failed(checkSums()) || failed(checkFactors()))
       return failure();
     return failure(failed(checkArguments()) || failed(checkTensors()) || failed(checkMemory()));
   }
@@ -44,8 +44,8 @@ private:
 
   LogicalResult checkProblem() {
     ProblemAttr problem = schedule.getProblem();
-    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles(),
-                   items.getSide()};
+    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles(), items.getSide(),
+                   isPart()};
     if (failed(verifyCovered(one, [&] { return emitError(); })))
       return failure();
     if (schedule.getParts() > 1 && !schedule.isOrdered())
@@ -74,6 +74,9 @@ private:
       return function.emitError() << "kernels cover functions without results";
     return success();
   }
+
+  /// Whether the program has a part of the gradients: nothing of it is added in memory.
+  bool isPart() { return !addsSums(function); }
 
   /// Whether the problem has other loops beside this one.
   bool isApart() {
@@ -178,6 +181,8 @@ private:
                             "allocates, or be an argument that nothing writes";
     if (failed(findConversions()))
       return failure();
+    if (!convert && isPart())
+      return verifyPart(items, schedule);
     Value sum = convert ? convert.getSource() : Value();
     if (!sum || !sum.getDefiningOp<memref::AllocOp>())
       return emitError() << "dq must be rounded by 'dash.convert', from sums that the function "
@@ -217,6 +222,8 @@ private:
 
   /// Scores, dQ and dK have the same factor: entries share one parameter.
   LogicalResult checkFactors() {
+    if (!convert)
+      return success();
     Value scale = convert.getScale();
     if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
       return convert.emitError() << "the scale must be an argument of the function or a constant";

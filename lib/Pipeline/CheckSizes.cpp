@@ -16,8 +16,9 @@ using namespace mlir::dash;
 
 static LogicalResult checkSizes(AttentionOpInterface op) {
   auto emitError = [&] { return op->emitError(); };
-  TensorSide own = isa<AttentionFwdOp>(op) ? TensorSide::Q : TensorSide::KV;
-  if (failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), own, emitError)))
+  auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
+  if (failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), !backward || backward.isPart(),
+                            emitError)))
     return failure();
   return success(llvm::all_of(op.getTensors(), [&](const TensorOfOp &tensor) {
     bool hasRows = tensor.role.isTile() || tensor.role.isPerRow();

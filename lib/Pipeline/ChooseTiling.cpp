@@ -8,6 +8,7 @@
 
 #include "ForwardTiling.h"
 #include "MeasuredTilings.h"
+#include "PartTiling.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Remarks.h"
 
@@ -46,8 +47,10 @@ struct ChooseTiling : public dash::impl::ChooseTilingBase<ChooseTiling> {
       auto forward = dyn_cast<AttentionFwdOp>(op.getOperation());
       auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
       if (forward ? failed(choose(forward, constraints))
-                  : failed(op.getTilingAttr() ? verify(backward, constraints)
-                                              : choose(backward, constraints, *measured)))
+          : backward.isPart()
+              ? failed(choosePart(backward, constraints))
+              : failed(op.getTilingAttr() ? verify(backward, constraints)
+                                          : choose(backward, constraints, *measured)))
         return signalPassFailure();
       ++numChosen;
     }
@@ -59,19 +62,31 @@ private:
     FailureOr<ForwardTiling> tiling = chooseForwardTiling(op, constraints, *described);
     if (failed(tiling))
       return failure();
-    TilingAttr chosen = tiling->getAttr(&getContext());
-    if (TilingAttr stated = op.getTilingAttr(); stated && stated != chosen)
-      return op.emitError() << "has a tiling: it is not what the options ask for: drop them, or "
-                               "the tiling; expected "
-                            << chosen << ", got " << stated;
+    return set(AttentionOpInterface(op), op.getTilingAttr(), *tiling);
+  }
+
+  template <typename OneOfFew>
+  LogicalResult set(AttentionOpInterface op, TilingAttr stated, const OneOfFew &tiling) {
+    TilingAttr chosen = tiling.getAttr(&getContext());
+    if (stated && stated != chosen)
+      return op->emitError() << "has a tiling: it is not what the options ask for: drop them, or "
+                                "the tiling; expected "
+                             << chosen << ", got " << stated;
     op.setTilingAttr(chosen);
     remark::passed(op.getLoc(), remark::RemarkOpts::name("tiling").category(getArgument()))
-        << remark::metric("q", tiling->tiles.q) << remark::metric("kv", tiling->tiles.kv)
-        << remark::metric("columns", tiling->columns)
-        << remark::metric("structure", stringifyEnum(tiling->structure))
-        << remark::metric("registers", tiling->countRegisters())
-        << remark::metric("sharedBytes", tiling->countSharedBytes());
+        << remark::metric("q", tiling.tiles.q) << remark::metric("kv", tiling.tiles.kv)
+        << remark::metric("columns", tiling.columns)
+        << remark::metric("structure", stringifyEnum(tiling.structure))
+        << remark::metric("registers", tiling.countRegisters())
+        << remark::metric("sharedBytes", tiling.countSharedBytes());
     return success();
+  }
+
+  LogicalResult choosePart(AttentionBwdOp op, const TilingConstraints &constraints) {
+    FailureOr<PartTiling> tiling = choosePartTiling(op, constraints, *described);
+    if (failed(tiling))
+      return failure();
+    return set(AttentionOpInterface(op), op.getTilingAttr(), *tiling);
   }
 
   /// One that is there already must be one that kernels can have, and that the options leave.
@@ -94,7 +109,7 @@ private:
     TileShape shape = constraints.tiles;
     if (failed(TilesAttr::verify(emitError, shape.q ? shape.q : kernelQTiles[0],
                                  shape.kv ? shape.kv : kernelKvTile)) ||
-        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), TensorSide::KV, emitError)))
+        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false, emitError)))
       return failure();
     if (const MeasuredTilings::Entry *entry = measured.find(op, constraints, *described)) {
       set(op, entry->tiling, entry->record);

@@ -36,7 +36,7 @@ struct CompareTilings : public dash::impl::CompareTilingsBase<CompareTilings> {
     llvm::raw_string_ostream os(text);
     int64_t problems = 0;
     WalkResult result = getOperation()->walk([&](AttentionBwdOp op) {
-      if (failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), TensorSide::KV,
+      if (failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false,
                                 [&] { return op.emitError(); })))
         return WalkResult::interrupt();
       os << (problems++ == 0 ? "" : "\n");

@@ -14,6 +14,11 @@ using namespace mlir::dash;
 
 namespace {
 
+/// Whether a role of the function adds to memory.
+bool isAddedTo(WorkersOp workers) {
+  return llvm::any_of(workers.getRoles(), [](RoleOp role) { return role.isReducer(); });
+}
+
 struct KeepApart : public dash::impl::KeepApartBase<KeepApart> {
   using KeepApartBase::KeepApartBase;
 
@@ -21,9 +26,8 @@ struct KeepApart : public dash::impl::KeepApartBase<KeepApart> {
     SymbolTableCollection symbols;
     bool hasReducers = false;
     WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
-      // A forward adds nothing to memory.
-      ItemsOp ofRole = role.getItems();
-      hasReducers |= ofRole && ofRole.ownsQ();
+      // Roles of a program that adds nothing to memory have nothing to keep.
+      hasReducers |= role.isConsumer() && !isAddedTo(role->getParentOfType<WorkersOp>());
       if (!role.isReducer())
         return WalkResult::advance();
       hasReducers = true;

@@ -10,17 +10,15 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-static int64_t mostHeadDim(TensorSide own) {
-  return own == TensorSide::Q ? mostForwardHeadDim : mostKernelHeadDim;
+static int64_t mostHeadDim(bool isPart) { return isPart ? mostPartHeadDim : mostKernelHeadDim; }
+
+bool dash::isKernelHeadDim(int64_t headDim, bool isPart) {
+  return headDim > 0 && headDim <= mostHeadDim(isPart) && headDim % kernelHeadDimStep == 0;
 }
 
-bool dash::isKernelHeadDim(int64_t headDim, TensorSide own) {
-  return headDim > 0 && headDim <= mostHeadDim(own) && headDim % kernelHeadDimStep == 0;
-}
-
-std::string dash::describeKernelHeadDims(TensorSide own) {
+std::string dash::describeKernelHeadDims(bool isPart) {
   return llvm::formatv("a head dim that is a multiple of {0} up to {1}", kernelHeadDimStep,
-                       mostHeadDim(own));
+                       mostHeadDim(isPart));
 }
 
 /// A warpgroup has 64 rows of a kv tile, and one or two multiply.
@@ -31,12 +29,16 @@ int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
   return *llvm::find_if(kernelWidths, [&](int64_t width) { return most <= width; });
 }
 
-LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV, TensorSide own,
+LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV, bool isPart,
                                    function_ref<InFlightDiagnostic()> emitError) {
-  if (isKernelHeadDim(headDim, own) && isKernelHeadDim(headDimV, own))
+  if (isKernelHeadDim(headDim, isPart) && isKernelHeadDim(headDimV, isPart))
     return success();
-  return emitError() << "kernels cover " << describeKernelHeadDims(own) << ", got " << headDim
-                     << " of q and " << headDimV << " of v";
+  auto error = emitError() << "kernels cover " << describeKernelHeadDims(isPart) << ", got "
+                           << headDim << " of q and " << headDimV << " of v";
+  if (!isPart && isKernelHeadDim(headDim, true) && isKernelHeadDim(headDimV, true))
+    error.attachNote() << "up to " << mostPartHeadDim
+                       << " they cover two programs, outs(dk = ..., dv = ...) and outs(dq = ...)";
+  return error;
 }
 
 LogicalResult dash::verifyCovered(const KernelCase &one,
@@ -45,7 +47,8 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
     auto texts = llvm::map_range(numbers, [](int64_t one) { return std::to_string(one); });
     return llvm::join(texts, " and ");
   };
-  if (failed(verifyHeadDims(one.headDim, one.headDimV, one.own, emitError)))
+  bool isPart = one.isPart || one.own == TensorSide::Q;
+  if (failed(verifyHeadDims(one.headDim, one.headDimV, isPart, emitError)))
     return failure();
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
   if (one.own == TensorSide::Q) {
@@ -54,9 +57,10 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
     if (kv % rowsOfStep == 0 && kv <= mostRows && q % rowsOfWarpgroup == 0 &&
         q <= mostWarpgroups * rowsOfWarpgroup)
       return success();
-    return emitError() << "kernels of a forward cover q tiles of 64, 128 and 192 rows, and kv "
-                          "tiles of a multiple of "
-                       << rowsOfStep << " up to " << mostRows << ", got " << q << " and " << kv;
+    return emitError()
+           << "kernels of items that own q tiles cover q tiles of 64, 128 and 192 rows, and kv "
+              "tiles of a multiple of "
+           << rowsOfStep << " up to " << mostRows << ", got " << q << " and " << kv;
   }
   if (!llvm::is_contained(kernelQTiles, q) || !llvm::is_contained(kernelKvTiles, kv))
     return emitError() << "kernels cover q tiles of " << spell(kernelQTiles)
@@ -76,17 +80,27 @@ LogicalResult dash::verifySizes(ArrayRef<int64_t> shape, bool isKeyValue,
   return success();
 }
 
+bool dash::addsSums(Operation *root) {
+  return root
+      ->walk([](Operation *op) {
+        bool adds = isa<ReduceOp, OrderedReduceOp>(op) && op->getParentOfType<WalkOp>();
+        return adds ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult dash::verifyWidths(ItemsOp items) {
   auto columnsOf = [](Value tensor) {
     return cast<MemRefType>(tensor.getType()).getShape().back();
   };
   int64_t expected = kernelWidthOf(columnsOf(items.getQ()), columnsOf(items.getV()));
+  bool isPart = items.ownsQ() || !addsSums(items);
   auto check = [&](Operation *op, RankedTensorType tile, MemRefType tensor) {
     if (tile.getRank() == 1)
       return WalkResult::advance();
     if (tile.getShape().back() == expected)
       return WalkResult::advance();
-    auto isOfSide = [&](int64_t width) { return width <= mostHeadDim(items.getSide()); };
+    auto isOfSide = [&](int64_t width) { return width <= mostHeadDim(isPart); };
     auto widths = llvm::map_range(llvm::make_filter_range(kernelWidths, isOfSide),
                                   [](int64_t one) { return std::to_string(one); });
     op->emitError() << "kernels take tiles of " << expected << " columns at these head dims, got "
@@ -127,12 +141,32 @@ LogicalResult dash::verifyOneProblem(ArrayRef<ItemsOp> found) {
 }
 
 LogicalResult dash::verifyIsKernel(ItemsOp items) {
-  auto isForward = [](FinishOp) { return WalkResult::interrupt(); };
-  if (!items.ownsQ() || items.walk(isForward).wasInterrupted())
+  auto function = items->getParentOfType<FunctionOpInterface>();
+  bool hasOthers = false;
+  if (items.ownsQ() && function)
+    function.walk([&](ItemsOp other) { hasOthers |= !other.ownsQ(); });
+  if (!hasOthers)
     return success();
   return items.emitError()
-         << "kernels cover items that own kv tiles, and these own q tiles: run them "
-            "on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none";
+         << "kernels of items that own q tiles have a program of their own, and this one has items "
+            "that own kv tiles too: run it on the CPU (--dash-lower-to-loops, dash-run), or write "
+            "two programs, outs(dk = ..., dv = ...) and outs(dq = ...)";
+}
+
+bool dash::isForward(ItemsOp items) {
+  return items.walk([](FinishOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+LogicalResult dash::verifyPart(ItemsOp items, ScheduleOp schedule) {
+  bool hasSink = false;
+  items->getParentOfType<FunctionOpInterface>().walk([&](SinkGradientOp) { hasSink = true; });
+  if (hasSink)
+    return items.emitError() << "kernels make a sink's gradient beside dq, dk and dv: write a "
+                                "program of all gradients, or one without the sink";
+  if (schedule.getParts() > 1)
+    return items.emitError() << "kernels of a part of the gradients cover 1 part, got "
+                             << schedule.getParts() << ": order the problem with parts=1";
+  return success();
 }
 
 LogicalResult dash::verifyForward(ItemsOp items) {

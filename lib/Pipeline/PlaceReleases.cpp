@@ -105,14 +105,14 @@ private:
         last = isa<YieldOp>(user) ? last : user;
     int64_t at = positions.lookup(last) + 1;
     // Before whatever waits next: the get of this channel's next tile, the put of the last reader's
-    // result, or the op that renews the last reader's factor in registers. In a forward also the
-    // op that takes the last reader's sums, as it follows in the same iteration.
-    bool isForward = walk->getParentOfType<ItemsOp>().ownsQ();
+    // result, or the op that renews the last reader's factor in registers. Where items own q tiles
+    // also the op that takes the last reader's sums, as it follows in the same iteration.
+    bool ownsQ = walk->getParentOfType<ItemsOp>().ownsQ();
     for (int64_t i = at; i < length; ++i) {
       Operation *op = order[i].op;
       bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
       bool makesAnew = isa<RoundOp>(op) && llvm::is_contained(op->getUsers(), last);
-      bool takesSums = isForward && llvm::is_contained(last->getUsers(), op);
+      bool takesSums = ownsQ && llvm::is_contained(last->getUsers(), op);
       auto next = dyn_cast<WaitOp>(op);
       if (handsOn || makesAnew || takesSums || (next && next.getChannel() == get.getChannel())) {
         at = i;

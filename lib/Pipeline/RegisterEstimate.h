@@ -20,6 +20,10 @@ int64_t registersOfRows(int64_t bytes);
 /// The same for a tile, or for a row vector.
 int64_t registersOf(Value tile, int64_t threads);
 
+/// The most registers of a thread that sums of one role take: what is left holds S and dP, and what
+/// is made of them. With more, each sum has a role of its own.
+constexpr int64_t mostRegistersOfSums = 128;
+
 /// Registers of a block are dealt evenly at launch; what those who move tiles give back goes to
 /// those who multiply.
 struct DealtRegisters {

@@ -37,8 +37,9 @@ public:
       if (!one.wayOut)
         continue;
       b.setLoc(items.getLoc());
-      ChannelOp::create(b, ChannelType::get(b.getContext(), {one.wayOut}), out, slotsOfWayOut,
-                        nullptr, nullptr, nullptr, nullptr, /*held=*/false);
+      ChannelOp::create(b, ChannelType::get(b.getContext(), {one.wayOut}), out,
+                        cut.tiling.getSlotsOf("out").value_or(slotsOfWayOut), nullptr, nullptr,
+                        nullptr, nullptr, /*held=*/false);
       out = "out" + std::to_string(number + 1);
     }
     StringRef loadsStep = items.ownsQ() ? "load-kv" : "load-q";
@@ -332,7 +333,8 @@ private:
     Value scale = probability.getScale();
     IntegerAttr stage;
     Value log = LogProbabilityOp::create(b, scores.getType(), scores, find(probability.getLse()),
-                                         scale ? find(scale) : scale, stage);
+                                         scale ? find(scale) : scale,
+                                         /*q_rows=*/items.ownsQ(), stage);
     auto made = Exp2Op::create(b, log.getType(), isCapped ? log : hide(log), stage);
     mapping.map(probability.getResult(), made.getResult());
     return made;

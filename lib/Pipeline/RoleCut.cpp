@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
+#include "RegisterEstimate.h"
 #include "dash/IR/Panels.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/IR/TileSplits.h"
@@ -148,7 +149,7 @@ private:
       return items.emitError()
              << "a forward has one sum of outputs, and one role computes it: assign "
                 "roles with consumers=together";
-    if (choice == ConsumerChoice::Together || walk->getNumResults() < 2) {
+    if (walk->getNumResults() < 2 || (choice == ConsumerChoice::Together && sumsFit())) {
       addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
           .ops.insert_range(computed);
       return success();
@@ -166,6 +167,16 @@ private:
         addTo(cut.consumers.back(), op);
     return success(
         llvm::all_of(cut.consumers, [&](Consumer &one) { return succeeded(checkOwnSums(one)); }));
+  }
+
+  /// Whether a thread of one role holds all sums of an item. Items that own q tiles have one.
+  bool sumsFit() {
+    if (items.ownsQ())
+      return true;
+    int64_t threads = cut.tiling.getWarpgroups() * FragmentAttr::threadsOfWarpgroup, sum = 0;
+    for (Value init : walk.getInits())
+      sum += registersOf(init, threads);
+    return sum <= mostRegistersOfSums;
   }
 
   Consumer &addConsumer(StringRef name, ArrayRef<unsigned> sums) {
@@ -254,12 +265,15 @@ private:
   }
 
   LogicalResult cutItemLoads() {
+    llvm::MapVector<Value, SmallVector<Value, 2>> rows;
+    if (failed(findRows(items.getBody(), rows)))
+      return failure();
     for (LoadOp load : items.getBody().getOps<LoadOp>()) {
-      if (isRow(load.getResult()))
-        return load.emitError() << "loads a row vector for a whole item, but row vectors belong to "
-                                   "tiles of a step";
-      if (!load->use_empty())
-        addSlot(nameOf(load.getSource(), "tile"), load.getResult(), Role::LoadItem, Role::Compute);
+      if (isRow(load.getResult()) || load->use_empty())
+        continue;
+      Slot &slot = addSlot(nameOf(load.getSource(), "tile"), load.getResult(), Role::LoadItem,
+                           Role::Compute);
+      llvm::append_range(slot.tiles, rows.lookup(load.getResult()));
     }
     return success();
   }
@@ -269,16 +283,8 @@ private:
   /// are issued one after the other, all their tiles share one slot.
   LogicalResult cutStepLoads() {
     llvm::MapVector<Value, SmallVector<Value, 2>> rows;
-    for (LoadOp load : walk.getBody().getOps<LoadOp>()) {
-      if (!isRow(load.getResult()) || load->use_empty())
-        continue;
-      Value tile = findTileOfRows(load.getResult());
-      if (!tile)
-        return load.emitError()
-               << "loads a row vector that is not used with a product of a tile of "
-                  "its step, so it has no slot to travel in";
-      rows[tile].push_back(load.getResult());
-    }
+    if (failed(findRows(walk.getBody(), rows)))
+      return failure();
     for (Operation &op : walk.getBody().front())
       if (roleOf(&op) == Role::Compute)
         for (Value operand : op.getOperands()) {
@@ -291,9 +297,23 @@ private:
               addSlot(nameOf(load.getSource(), "tile"), operand, Role::LoadStep, Role::Compute);
           llvm::append_range(slot.tiles, rows.lookup(operand));
         }
-    // A forward's products of one iteration are of two steps.
+    // Where items own q tiles, products of one iteration are of two steps.
     if (cut.tiling.getStructure() == WarpStructure::Overlapping && !items.ownsQ())
       mergeStepLoads();
+    return success();
+  }
+
+  /// Finds the row vectors that go with each tile of an item or of a step.
+  LogicalResult findRows(Region &body, llvm::MapVector<Value, SmallVector<Value, 2>> &rows) {
+    for (LoadOp load : body.getOps<LoadOp>()) {
+      if (!isRow(load.getResult()) || load->use_empty())
+        continue;
+      Value tile = findTileOfRows(load.getResult(), load->getParentOp());
+      if (!tile)
+        return load.emitError() << "loads a row vector that is not used with a product of a tile "
+                                   "of its step, or of its item, so it has no slot to travel in";
+      rows[tile].push_back(load.getResult());
+    }
     return success();
   }
 
@@ -308,13 +328,14 @@ private:
     slots.erase(first + 1, slots.end());
   }
 
-  Value findTileOfRows(Value row) {
+  /// The tile that is loaded with these rows, for a product of which they are needed.
+  Value findTileOfRows(Value row, Operation *parent) {
     for (Operation *user : row.getUsers())
       for (Value operand : user->getOperands()) {
         auto softcap = operand.getDefiningOp<SoftcapOp>();
         if (auto product = (softcap ? softcap.getValue() : operand).getDefiningOp<MatmulOp>())
           for (Value factor : {product.getA(), product.getB()})
-            if (auto load = factor.getDefiningOp<LoadOp>(); load && load->getParentOp() == walk)
+            if (auto load = factor.getDefiningOp<LoadOp>(); load && load->getParentOp() == parent)
               return factor;
       }
     return Value();

@@ -53,6 +53,11 @@ private:
     if (split != GradientSplit::None && llvm::all_of(ops, isForward))
       return first->emitError() << "has no gradients to split, got 'split="
                                 << (split == GradientSplit::DV ? "dv" : "dq") << "'";
+    for (AttentionOpInterface op : ops)
+      if (auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
+          backward && split != GradientSplit::None && backward.isPart())
+        return op->emitError() << "has a part of the gradients, which is one loop, got 'split="
+                               << (split == GradientSplit::DV ? "dv" : "dq") << "'";
     if (slack != TileOptions().slack && llvm::none_of(ops, isForward))
       return first->emitError() << llvm::formatv("has no online softmax, got 'slack={0:f1}': it is "
                                                  "an option of 'dash.attention_fwd'",

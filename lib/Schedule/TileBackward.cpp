@@ -1,8 +1,9 @@
 //===- TileBackward.cpp - an attention backward as ops on tiles -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// S and dP are computed transposed, K Q^T and V dO^T: P and dS are then in registers in the layout
-// that the next products need.
+// Where items own kv tiles, S and dP are computed transposed, K Q^T and V dO^T: P and dS are then
+// in registers in the layout that the next products need. Where they own q tiles, dQ needs dS as it
+// is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,11 @@ public:
                              op.getSequencesAttr());
     if (op.getSoftcapAttr())
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
-    if (split == GradientSplit::DQ)
+    if (op.ownsQ())
+      buildQItems(scale, delta);
+    else if (!op.getDq())
+      buildKvItems(scale, delta, /*dqSum=*/Value());
+    else if (split == GradientSplit::DQ)
       buildDqApart(scale, delta);
     else
       buildAdded(scale, delta);
@@ -85,7 +90,7 @@ private:
   /// Items that own kv tiles for dK and dV, then items that own q tiles for dQ.
   void buildDqApart(Value scale, Value delta) {
     buildKvItems(scale, delta, /*dqSum=*/Value());
-    tiling = {}; // no kernel has items that own q tiles
+    tiling = {}; // kernels of dQ are of programs that have no other gradient
     buildQItems(scale, delta);
   }
 
@@ -93,9 +98,12 @@ private:
     // A size that one operand's type states holds for all. Loops over the same values share an
     // order.
     if (!overQ) {
-      SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
-                                 op.getO() ? op.getO() : op.getDelta()};
-      SmallVector<Value> perKv = {op.getK(), op.getV(), op.getDk(), op.getDv()};
+      SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getO() ? op.getO() : op.getDelta()};
+      SmallVector<Value> perKv = {op.getK(), op.getV()};
+      if (op.getDq())
+        perQ.push_back(op.getDq());
+      if (op.getDk())
+        perKv.append({op.getDk(), op.getDv()});
       overQ = withStatedSizes(b, op.getQ(), perQ, {0, 1, 2});
       overQ = withStatedSizes(b, overQ, perKv, {0});
       overK = withStatedSizes(b, op.getK(), perKv, {0, 1, 2});
@@ -161,6 +169,7 @@ private:
   }
 
   void buildQItems(Value scale, Value delta) {
+    buildsQItems = true;
     Value dqZero = zeros(single({qRows, columns}));
     ItemsOp items = createItems(TensorSide::Q);
     OpBuilder::InsertionGuard guard(b);
@@ -177,7 +186,7 @@ private:
     Value k = load(columns, op.getK()), v = load(columnsV, op.getV());
     ScoreTiles scores = buildScores({sequence, walk.getTile(), tile}, k, v, mine, scale,
                                     /*roundsP=*/false);
-    Value dq = product("dq", scores.ds, true, k, false, {qRows, columns}, walk.getCarried()[0]);
+    Value dq = product("dq", scores.ds, false, k, false, {qRows, columns}, walk.getCarried()[0]);
     YieldOp::create(b, ValueRange{dq});
   }
 
@@ -204,13 +213,13 @@ private:
     Value p, ds;
   };
   Value buildS(Value k, const QTiles &mine, Value scale) {
-    Value s = product("s", k, false, mine.q, true, {kvRows, qRows});
+    Value s = buildTaskProduct("s", k, mine.q);
     return cap ? SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, IntegerAttr())
                : s;
   }
   Value buildP(Value s, Place at, const QTiles &mine, Value scale) {
-    return ProbabilityOp::create(b, single({kvRows, qRows}), s, mine.lse, at.sequence, at.kvTile,
-                                 at.qTile, cap ? cap : scale, IntegerAttr());
+    return ProbabilityOp::create(b, s.getType(), s, mine.lse, at.sequence, at.kvTile, at.qTile,
+                                 cap ? cap : scale, IntegerAttr());
   }
   ScoreTiles buildScores(Place at, Value k, Value v, const QTiles &mine, Value scale,
                          bool roundsP) {
@@ -219,10 +228,18 @@ private:
     Value factor;
     if (roundsP)
       factor = RoundOp::create(b, half(kvRows, qRows), p);
-    Value dp = product("dp", v, false, mine.dOut, true, {kvRows, qRows});
+    Value dp = buildTaskProduct("dp", v, mine.dOut);
     Value damped = cap ? Value(DampOp::create(b, p.getType(), p, s, stage)) : p;
-    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, mine.delta, stage);
+    auto rounded = cast<RankedTensorType>(dp.getType()).clone(op.getElementType());
+    Value ds = ScoreGradientOp::create(b, rounded, damped, dp, mine.delta, buildsQItems, stage);
     return {factor, ds};
+  }
+
+  /// A tile of a task: rows of the tile that stays by rows of the tile that is walked.
+  Value buildTaskProduct(StringRef name, Value ofKv, Value ofQ) {
+    if (buildsQItems)
+      return product(name, ofQ, false, ofKv, true, {qRows, kvRows});
+    return product(name, ofKv, false, ofQ, true, {kvRows, qRows});
   }
 
   Value product(StringRef name, Value lhs, bool transposeLhs, Value rhs, bool transposeRhs,
@@ -237,6 +254,7 @@ private:
   TilingAttr tiling;                        ///< null where tiles are for no kernel
   int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
   GradientSplit split;
+  bool buildsQItems = false;
   Value cap;          ///< null if scores are not capped
   Value overQ, overK; ///< what items are over, once there are some
 };

@@ -1,6 +1,6 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s --root %dash_src | FileCheck %s
 # REQUIRES: python, plain-libdash
-# RUN: sed 's/multiples of 8 up to 128/multiples of 4 up to 512/; s/serve q_rows up to/serve rows up to/' %dash_src/dialects/dash/docs/limits.md > %t.md
+# RUN: sed 's/multiples of 8 up to 256/multiples of 4 up to 512/; s/serve q_rows up to/serve rows up to/' %dash_src/dialects/dash/docs/limits.md > %t.md
 # RUN: not env PYTHONPATH=%dash_src/python %python %s --root %dash_src --page %t.md | FileCheck %s --check-prefix=OTHER
 # CHECK: {{[0-9]+}} limits, each with a test that gives its message
 # OTHER: expected what the library covers,

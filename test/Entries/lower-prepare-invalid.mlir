@@ -45,9 +45,17 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 // -----
 
 #delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // expected-error @below {{takes delta, but there is no 'linalg.fill' of the sums of dQ to make the entry of; run --dash-outline-program on what dash-tile makes}}
 func.func @attention_bwd(%delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
   return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<#dq, shape["batch", "heads", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+    order <entry = "attention_bwd_order">>} {
 }
 
 // -----
@@ -64,25 +72,6 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
-    order <entry = "attention_bwd_order">>} {
-}
-
-// -----
-
-#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
-#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
-#o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
-#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
-func.func @attention_bwd(%o: memref<?x?x?x64xbf16> {dash.tensor = #o}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do}, %delta: memref<?x?x?xf32>) {
-  dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
-  return
-}
-// expected-error @below {{expected 'tensors' of 'dash.program' with a tile of queries that is written; run --dash-outline-program to make it}}
-gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
-    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
-           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
-           parts = 1, workers = 132, width = 132, min_workers = 132>
-    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>]
     order <entry = "attention_bwd_order">>} {
 }
 

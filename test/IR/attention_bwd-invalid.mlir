@@ -528,3 +528,42 @@ func.func @dsink_has_a_row_for_each_of_a_list(%q: !q, %lse: !row, %dq: !q, %dk: 
     sink(%sink, %dsink : memref<8xf32>, memref<1x8xf32>)
   return
 }
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @dv_alone(%q: !q, %lse: !row, %dv: !q) {
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, delta = %lse : !q, !q, !q, !q, !row, !row)
+    // expected-error @below {{expected all gradients, dk and dv, or dq}}
+    outs(dv = %dv : !q) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @dk_alone(%q: !q, %lse: !row, %dk: !q) {
+  // expected-error @below {{'dash.attention_bwd' op expected all gradients, dk and dv, or dq}}
+  "dash.attention_bwd"(%q, %q, %q, %q, %lse, %lse, %dk) <{level = #dash.level<run>, mask = #dash.mask<full>,
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0>}>
+    : (!q, !q, !q, !q, !row, !row, !q) -> ()
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @dq_has_no_sink(%q: !q, %lse: !row, %dq: !q, %sink: memref<8xf32>, %dsink: memref<1x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' has its gradient beside dk and dv: a program of dq has none}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, delta = %lse : !q, !q, !q, !q, !row, !row)
+    outs(dq = %dq : !q) mask(<full>) level(run) sink(%sink, %dsink : memref<8xf32>, memref<1x8xf32>)
+  return
+}

@@ -77,3 +77,19 @@ func.func @capped(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: !q
                      sink(%sink, %dsink : memref<8xf32>, memref<2x8xf32, strided<[?, 1]>>) softcap(50.0)
   return
 }
+
+// A part of the gradients, by name.
+// CHECK-LABEL: func.func @dk_and_dv
+// CHECK:         outs(dk = %{{.+}}, dv = %{{.+}} : memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>)
+// CHECK-LABEL: func.func @dq_alone
+// CHECK:         outs(dq = %{{.+}} : memref<2x8x512x128xbf16>)
+func.func @dk_and_dv(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dk: !kv, %dv: !kv) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+                     outs(dk = %dk, dv = %dv : !kv, !kv) mask(<causal>) level(run)
+  return
+}
+func.func @dq_alone(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: !q) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+                     outs(dq = %dq : !q) mask(<causal>) level(run)
+  return
+}

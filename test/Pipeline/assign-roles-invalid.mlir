@@ -1,6 +1,6 @@
 // RUN: dash-opt %s --dash-assign-roles -verify-diagnostics -split-input-file
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling --dash-tile=split=dq --dash-apply-schedule=sizes=q:4096 --dash-assign-roles 2>&1 | FileCheck %s --check-prefix=OWN-Q
-// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
+// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels of items that own q tiles have a program of their own, and this one has items that own kv tiles too: run it on the CPU (--dash-lower-to-loops, dash-run), or write two programs, outs(dk = ..., dv = ...) and outs(dq = ...)
 
 
 // Nothing to do is worth a word: the passes before it were forgotten.
@@ -383,19 +383,18 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// A row vector of a whole item has no tile to go with.
-func.func @row_vectors_belong_to_steps(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
+// A row vector of a whole item goes with a tile of the item, and is used beside its product.
+func.func @row_vectors_belong_to_steps(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %scores: tensor<128x64xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
     %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
-    // expected-error @below {{loads a row vector for a whole item, but row vectors belong to tiles of a step}}
-    %item_rows = dash.load %lse[%seq, %kv_head, %kv] : memref<?x?x?xf32> -> tensor<128xf32>
+    // expected-error @below {{loads a row vector that is not used with a product of a tile of its step, or of its item, so it has no slot to travel in}}
+    %item_rows = dash.load %lse[%seq, %kv_head, %kv] : memref<?x?x?xf32> -> tensor<64xf32>
     %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
       %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
-      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
       %st = dash.matmul %kt, transpose %qt split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
-      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+      %p = dash.probability %scores, %item_rows at(%seq, %kv, %qi)
         : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
       %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
       %r1 = dash.matmul %ph, %qt accumulate(%r0) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
@@ -433,7 +432,7 @@ func.func @row_vectors_belong_to_products(%q: !T {dash.tensor = #q}, %k: !T {das
     %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
     %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
       %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
-      // expected-error @below {{loads a row vector that is not used with a product of a tile of its step, so it has no slot to travel in}}
+      // expected-error @below {{loads a row vector that is not used with a product of a tile of its step, or of its item, so it has no slot to travel in}}
       %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
       %st = dash.matmul %kt, transpose %qt split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %p = dash.probability %scores, %l at(%seq, %kv, %qi)

@@ -23,7 +23,7 @@
 // SAME-ROLE: error: two arguments are 'dv': kernels know tensors by their names
 // RUN: sed 's/x128xbf16/x64xbf16/' %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile=widths=128 --dash-apply-schedule='sizes=q:512' --dash-verify-schedule --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=WIDTHS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=split=dq --dash-apply-schedule=sizes=q:4096 --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=OWN-Q
-// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
+// OWN-Q: bwd-causal.mlir:[[#]]:3: error: kernels of items that own q tiles have a program of their own, and this one has items that own kv tiles too: run it on the CPU (--dash-lower-to-loops, dash-run), or write two programs, outs(dk = ..., dv = ...) and outs(dq = ...)
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=split=dv --dash-apply-schedule='kind=symmetric-shift parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=APART-PARTS
 // APART-PARTS: bwd-causal.mlir:[[#]]:3: error: kernels of a gradient apart cover 1 part, got 2: order the problem with parts=1, or tile it with split=none
 // WIDTHS: <stdin>:{{.+}}: error: kernels take tiles of 64 columns at these head dims, got 128 of a tensor with 64: tile with 'widths=64,96,128' (--dash-tile)
@@ -45,6 +45,7 @@
 !R = memref<1x1x64xf32>
 func.func @wide(%q: !Q, %k: !Q, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !Q, %dk: !Q, %dv: !T) {
   // expected-error @below {{kernels cover a head dim that is a multiple of 8 up to 128, got 192 of q and 128 of v}}
+  // expected-note @below {{up to 256 they cover two programs, outs(dk = ..., dv = ...) and outs(dq = ...)}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !Q, !T, !T, !R, !T) outs(%dq, %dk, %dv : !Q, !Q, !T)
       mask(<full>) level(run)
   return

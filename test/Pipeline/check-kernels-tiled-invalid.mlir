@@ -37,9 +37,14 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) m
 func.func @no_convert(%q: !T {dash.tensor = #q}, %o: !T {dash.tensor = #o}, %do: !T {dash.tensor = #do}) {
   %delta = memref.alloc() : !R
   dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
+  %sum = memref.alloc() : memref<1x1x64x64xf32>
   // expected-error @below {{dq must be rounded by 'dash.convert', from sums that the function allocates}}
   dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
       (%seq, %kv_head, %kv, %part_turn) {
+    %c = arith.constant dense<0.0> : tensor<64x64xf32>
+    dash.walk (%head, %qi, %turn) {
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn) : tensor<64x64xf32> into memref<1x1x64x64xf32>
+    }
   }
   return
 }

@@ -16,13 +16,13 @@
 // CHANNEL: fwd-causal.mlir:[[#]]:3: error: slots: a forward has channels k, v and q, got 'ds'
 // SLOTS: fwd-causal.mlir:[[#]]:3: error: has no tiling that the options leave and that fits: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: fewer slots, or fewer rows of tiles
 // REGISTERS: fwd-causal.mlir:[[#]]:3: error: has no tiling that the options leave and that fits: a thread needs about {{[0-9]+}} registers, but has 160: fewer rows of tiles
-// ROWS: fwd-causal.mlir:[[#]]:3: error: kernels of a forward cover q tiles of 64, 128 and 192 rows, and kv tiles of a multiple of 16 up to 256, got 256 and 128
+// ROWS: fwd-causal.mlir:[[#]]:3: error: kernels of items that own q tiles cover q tiles of 64, 128 and 192 rows, and kv tiles of a multiple of 16 up to 256, got 256 and 128
 // OTHER: error: has a tiling: it is not what the options ask for: drop them, or the tiling; expected #dash.tiling<
 // TWICE: error: has a tiling, which says its rows and columns: drop 'q', 'kv' and 'widths' of --dash-tile
 // SCALE: error: the scale must be an argument of the function, or a constant above 0, got -0.5
 // STATED: error: kernels of stated 'sequences' take their order as a table (table=true of --dash-to-ptx, form=table of --dash-apply-schedule); for lengths that are known at run time, state 'sequences(<?>)'
 // OPEN: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096
 // BITMAP: error: kernels cover bitmaps of batches of equal sequences, not of 'sequences'
-// BACKWARD: error: kernels cover items that own kv tiles, and these own q tiles: run them on the CPU (--dash-lower-to-loops, dash-run); of a backward, tile with split=none
+// BACKWARD: error: kernels of items that own q tiles have a program of their own, and this one has items that own kv tiles too: run it on the CPU (--dash-lower-to-loops, dash-run), or write two programs, outs(dk = ..., dv = ...) and outs(dq = ...)
 // CONSUMERS: fwd-causal.mlir:[[#]]:3: error: a forward has one sum of outputs, and one role computes it: assign roles with consumers=together
 // CONTRIBUTIONS: fwd-causal.mlir:[[#]]:3: error: has no role that adds sums of steps, so there are no contributions to keep: drop 'contributions'

@@ -21,11 +21,11 @@
 // CHECK-NEXT:      %[[SUM:.+]] = dash.walk (%[[KV_HEAD:.+]], %[[KV:.+]]) init(%[[DQ0:.+]] = %[[ZERO]]) : tensor<64x128xf32> {
 // CHECK-NEXT:        %[[KT:.+]] = dash.load %[[K]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] : {{.+}} -> tensor<128x128xbf16>
 // CHECK-NEXT:        %[[VT:.+]] = dash.load %[[V]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] : {{.+}} -> tensor<128x128xbf16>
-// CHECK-NEXT:        %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
+// CHECK-NEXT:        %[[S:.+]] = dash.matmul %[[QT]], transpose %[[KT]] :
 // CHECK-NEXT:        %[[P:.+]] = dash.probability %[[S]], %[[L]] at(%[[SEQ]], %[[KV]], %[[QI]]) scale(%[[SCALE]]) :
-// CHECK-NEXT:        %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] :
-// CHECK-NEXT:        %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] :
-// CHECK-NEXT:        %[[DQ1:.+]] = dash.matmul transpose %[[DS]], %[[KT]] accumulate(%[[DQ0]]) :
+// CHECK-NEXT:        %[[DP:.+]] = dash.matmul %[[DOT]], transpose %[[VT]] :
+// CHECK-NEXT:        %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] q_rows :
+// CHECK-NEXT:        %[[DQ1:.+]] = dash.matmul %[[DS]], %[[KT]] accumulate(%[[DQ0]]) :
 // CHECK-NEXT:        dash.yield %[[DQ1]] : tensor<64x128xf32>
 // CHECK-NEXT:      }
 // CHECK-NEXT:      dash.store %[[SUM]], %[[DQ]][%[[SEQ]], %[[HEAD]], %[[QI]]] scale(%[[SCALE]]) :

@@ -42,11 +42,12 @@ FORWARD = KERNEL | {
     "level": "row",
     "is_forward": True,
     "q_tile": 128,
+    "gradients": "",
     "softcap": 30.0,
     "certificate": "sha256:3",
 }
 SITE: dict[str, Any] = {
-    "dash_certificate": 5,
+    "dash_certificate": 6,
     "versions": {"torch": "2.11", "python": "3.12.1"},
     "machine": {"gpu": "H100", "multiprocessors": 132},
     "switches": {"deterministic": True, "environment": {}},

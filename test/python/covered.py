@@ -37,6 +37,15 @@ def head_dim(columns: int) -> Callable[[], object]:
     return program(("x128x", f"x{columns}x"))
 
 
+def part(columns: int) -> Callable[[], object]:
+    """dQ alone: head dims above 128 have a program for each part of the gradients."""
+    return program(
+        ("x128x", f"x{columns}x"),
+        (", %dq: !tensor, %dk: !tensor, %dv: !tensor", ", %dq: !tensor"),
+        ("outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)", "outs(dq = %dq : !tensor)"),
+    )
+
+
 def clause(words: str) -> Callable[[], object]:
     return program((" scale(%scale)", f" scale(%scale){words}"))
 
@@ -60,8 +69,9 @@ demand_column(
     "kernels, libdash",
     {
         "bf16, f16": [element("bf16"), element("f16")],
-        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+        "head dims in multiples of 8 up to 128, or 256 without sinks; that of v may differ": [
             *(head_dim(columns) for columns in range(8, 129, 8)),
+            *(part(columns) for columns in (136, 192, 256)),
             V_APART,
         ],
         "full and causal masks, sliding windows, grouped heads, sinks": [
@@ -95,11 +105,10 @@ demand_column(
         ],
         "several GPUs: batch and heads apart": [],
         "several GPUs: rows of one document apart, head dims 64 and 128": [],
-        "float32, fp8, head dims 192 and 256, dropout, biases": [
+        "float32, fp8, head dims above 256, dropout, biases": [
             element("f32"),
             element("f8E4M3FN"),
-            head_dim(192),
-            head_dim(256),
+            head_dim(264),
             clause(" dropout(0.1)"),
             clause(" bias(%bias : !tensor)"),
         ],

@@ -163,7 +163,7 @@ def apart() -> None:
     jax_on_cpu.cudnn.check_cudnn_version = lambda: 91900
     sizes = {"head_dim": 64, "of_v": 36}
     assert refused(lambda: attention(*arrays(**sizes)), ArgumentError) == (
-        "v: expected a head dim that is a multiple of 8 up to 128, found 36; pad v with zeros to 40"
+        "v: expected a head dim that is a multiple of 8 up to 256, found 36; pad v with zeros to 40"
     )
 
 
@@ -440,7 +440,7 @@ def refusals() -> None:
             arrays(head_dim=92),
             {},
             (
-                "q: expected a head dim that is a multiple of 8 up to 128, found 92; pad q, k and v"
+                "q: expected a head dim that is a multiple of 8 up to 256, found 92; pad q, k and v"
                 " with zeros to 96, and pass scale=92**-0.5"
             ),
         ),

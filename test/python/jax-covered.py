@@ -50,7 +50,10 @@ demand_column(
     "JAX",
     {
         "bf16, f16": [call(), call(jnp.float16)],
-        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+        "head dims in multiples of 8 up to 128, or 256 without sinks; that of v may differ": [
+            call(head_dim=136),
+            call(causal=True, head_dim=192),
+            call(head_dim=256),
             *(call(head_dim=columns) for columns in range(8, 129, 8)),
             call(of_v=32),
         ],
@@ -80,11 +83,10 @@ demand_column(
         "several GPUs: rows of one document apart, head dims 64 and 128": [
             lambda: getattr(dash_attn.jax, "World", None)
         ],
-        "float32, fp8, head dims 192 and 256, dropout, biases": [
+        "float32, fp8, head dims above 256, dropout, biases": [
             call(jnp.float32),
             call(jnp.float8_e4m3fn),
-            call(head_dim=192),
-            call(head_dim=256),
+            call(head_dim=264),
             with_argument("dropout_rate"),
             with_argument("bias"),
         ],

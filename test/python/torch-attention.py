@@ -284,14 +284,23 @@ def refusals() -> None:
             tensors(head_dim=84),
             {},
             (
-                "q: expected a head dim that is a multiple of 8 up to 128, found 84; pad q, k and v"
+                "q: expected a head dim that is a multiple of 8 up to 256, found 84; pad q, k and v"
                 " with zeros to 88, and pass scale=84**-0.5"
             ),
         ),
         (
-            tensors(head_dim=256),
+            tensors(head_dim=264),
             {},
-            "q: expected a head dim that is a multiple of 8 up to 128, found 256",
+            "q: expected a head dim that is a multiple of 8 up to 256, found 264",
+        ),
+        (
+            tensors(head_dim=192),
+            {"sink": torch.zeros(4)},
+            (
+                "sink: expected a head dim up to 128, found 192: above it dq, dk and dv come from"
+                " two programs, and neither has the sink's gradient; take a framework's attention"
+                " for this model"
+            ),
         ),
         (tensors(heads=3), {}, "k: expected a number of heads that divides that of q, 3, found 2"),
         (tensors(batch=0), {}, "q: expected a batch of at least 1, found 0"),
@@ -435,7 +444,9 @@ def registry() -> None:
     assert of_batch.level == "batch" and of_batch.order == "symmetric-shift", of_batch
     assert of_batch.certificate.split()[0] == both[0], "forwards are of level row whatever is asked"
     assert (
-        kernels.kernel_for((128, 128), torch.float16, (-1, -1), "batch").manifest["program"]["kind"]
+        kernels.kernels_for((128, 128), torch.float16, (-1, -1), "batch")[0].manifest["program"][
+            "kind"
+        ]
         == "shift"
     )
 

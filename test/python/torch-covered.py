@@ -51,7 +51,10 @@ demand_column(
     "PyTorch",
     {
         "bf16, f16": [call(), call(torch.float16)],
-        "head dims that are multiples of 8 up to 128, of v another than of q and k": [
+        "head dims in multiples of 8 up to 128, or 256 without sinks; that of v may differ": [
+            call(head_dim=136),
+            call(causal=True, head_dim=192),
+            call(head_dim=256),
             *(call(head_dim=columns) for columns in range(8, 129, 8)),
             call(of_v=32),
         ],
@@ -77,11 +80,10 @@ demand_column(
         "several GPUs: rows of one document apart, head dims 64 and 128": [
             lambda: importlib.import_module("dash_attn.distributed").World
         ],
-        "float32, fp8, head dims 192 and 256, dropout, biases": [
+        "float32, fp8, head dims above 256, dropout, biases": [
             call(torch.float32),
             call(torch.float8_e4m3fn),
-            call(head_dim=192),
-            call(head_dim=256),
+            call(head_dim=264),
             with_argument("dropout_p"),
             with_argument("bias"),
         ],

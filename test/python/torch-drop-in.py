@@ -336,7 +336,7 @@ def left(said: list[str]) -> None:
                 inputs(head_dim=36),
                 {},
                 (
-                    "q: expected a head dim that is a multiple of 8 up to 128, found 36; pad q, k"
+                    "q: expected a head dim that is a multiple of 8 up to 256, found 36; pad q, k"
                     " and v with zeros to 40, and pass scale=36**-0.5"
                 ),
             ),

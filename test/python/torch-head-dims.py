@@ -192,7 +192,7 @@ def by_kernels() -> None:
         inputs = [x.detach() for x in tensors((of_qk, of_v))]
         of_batch = kernels.order_of(*inputs, (-1, 0), "bhsd").wanted
         dims = of_qk, of_v
-        of_list = kernels.kernel_for(dims, BF16, (-1, 0), "run").manifest["program"]
+        of_list = kernels.kernels_for(dims, BF16, (-1, 0), "run")[0].manifest["program"]
         assert (of_list["head_dim"], of_list["head_dim_v"]) == dims
         kernel = Kernel(maker_of(texts_of(of_batch)), driver)
         columns = {"q": of_qk, "k": of_qk, "v": of_v, "do": of_v, "o": of_v, "lse": 0}
@@ -252,11 +252,11 @@ def refusals() -> None:
     q, k, v = (x.detach() for x in tensors((64, 128)))
     x, y, z = (x.detach() for x in tensors((64, 128), None))
     lists = {"cu_seqlens_q": CU}
-    odd = "v: expected a head dim that is a multiple of 8 up to 128, found "
+    odd = "v: expected a head dim that is a multiple of 8 up to 256, found "
     for given, options, said in (
         ((q, k, v[..., :36]), {}, odd + "36; pad v with zeros to 40"),
         ((x, y, z[..., :36]), lists, odd + "36; pad v with zeros to 40"),
-        ((q, k, torch.cat([v, v], -1)), {}, odd + "256"),
+        ((q, k, torch.cat([v, v, v], -1)), {}, odd + "384"),
         ((q, k, v[..., :0]), {}, odd + "0"),
         ((q, v, v), {}, "k: expected the head dim of q, 64, found 128"),
         (

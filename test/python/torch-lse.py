@@ -354,9 +354,9 @@ def by_kernels() -> None:
             assert wanted[1] == wanted[0]._replace(takes_delta=True)
             batch = [kernels.kernel_of(one) for one in wanted]
             lists = [
-                kernels.kernel_for(
+                kernels.kernels_for(
                     (64, 64), BF16, window, "run", has_sink=has_sink, takes_delta=takes_delta
-                )
+                )[0]
                 for takes_delta in (False, True)
             ]
             for plain, of_delta in (batch, lists):

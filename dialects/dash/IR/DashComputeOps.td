@@ -23,6 +23,10 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     dK and dV of a kv head are summed over its group of query heads. `level` states what the bits of
     the result must not depend on.
 
+    `outs` has all three gradients, dK and dV (`dk = %dk, dv = %dv`), or dQ (`dq = %dq`). A part of
+    them has no sum across items: items that own kv tiles compute dK and dV, those that own q tiles
+    dQ. Two such programs compute all three, with S and dP computed twice.
+
     With `softcap(c)`, scores are c * tanh(scale * Q K^T / c) before the mask applies, and dS has
     the factor 1 - tanh^2 before dQ and dK. With `sink`, each query head has one more score,
     sink[h], for all of its rows. It is part of the sum of exponentials, which the LSE states, but
@@ -86,10 +90,26 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
         softcap(50.0)
       return
     }
+
+    // dQ alone, in one kernel that adds nothing in memory.
+    func.func @bwd_dq(%q: memref<2x8x512x256xbf16>, %k: memref<2x2x512x256xbf16>,
+                      %v: memref<2x2x512x256xbf16>, %do: memref<2x8x512x256xbf16>,
+                      %o: memref<2x8x512x256xbf16>, %lse: memref<2x8x512xf32>,
+                      %dq: memref<2x8x512x256xbf16>) {
+      dash.attention_bwd
+        ins(%q, %k, %v, %do, %lse, o = %o
+            : memref<2x8x512x256xbf16>, memref<2x2x512x256xbf16>, memref<2x2x512x256xbf16>,
+              memref<2x8x512x256xbf16>, memref<2x8x512xf32>, memref<2x8x512x256xbf16>)
+        outs(dq = %dq : memref<2x8x512x256xbf16>)
+        mask(<causal>) level(run)
+      return
+    }
     ```
 
     **Errors**
     - `'q' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x128xbf16>'`
+    - `expected all gradients, dk and dv, or dq`
+    - `'sink' has its gradient beside dk and dv: a program of dq has none`
     - `'q' must have bf16 or f16 elements, got 'f32'`
     - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`
     - `'lse' must have f32 elements, got 'bf16'`
@@ -125,9 +145,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     Arg<AnyMemRef, "log of the sum of exponentials [batch, heads, q rows]", [MemRead]>:$lse,
     Arg<Optional<AnyMemRef>, "output [batch, heads, q rows, head dim of v]", [MemRead]>:$o,
     Arg<Optional<AnyMemRef>, "rowsum(O * dO) [batch, heads, q rows]", [MemRead]>:$delta,
-    Arg<AnyMemRef, "gradient of q, shaped as q", [MemWrite]>:$dq,
-    Arg<AnyMemRef, "gradient of k, shaped as k", [MemWrite]>:$dk,
-    Arg<AnyMemRef, "gradient of v, shaped as v", [MemWrite]>:$dv,
+    Arg<Optional<AnyMemRef>, "gradient of q, shaped as q", [MemWrite]>:$dq,
+    Arg<Optional<AnyMemRef>, "gradient of k, shaped as k", [MemWrite]>:$dk,
+    Arg<Optional<AnyMemRef>, "gradient of v, shaped as v", [MemWrite]>:$dv,
     Arg<Optional<AnyMemRef>, "a score of each query head without a value [heads]", [MemRead]>:$sink,
     Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]",
     [MemWrite]>:$dsink,
@@ -142,7 +162,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
       custom<Inputs>($q, $k, $v, $d_out, $lse, $o, $delta, type($q), type($k), type($v),
                      type($d_out), type($lse), type($o), type($delta)) `)`
     `\n` ` ` ` ` ` ` ` ` `outs` `(`
-      $dq `,` $dk `,` $dv `:` type($dq) `,` type($dk) `,` type($dv) `)`
+      custom<Outputs>($dq, $dk, $dv, type($dq), type($dk), type($dv)) `)`
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
@@ -155,6 +175,11 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
 
     Type getElementType() { return typeOf(getQ()).getElementType(); }
+
+    /// Whether items that own q tiles compute it: dQ alone.
+    bool ownsQ() { return !getDk(); }
+    /// Whether it computes dQ alone, or dK and dV alone.
+    bool isPart() { return !getDq() || !getDk(); }
   }];
   let hasVerifier = 1;
 }

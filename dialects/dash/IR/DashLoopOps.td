@@ -56,31 +56,31 @@ class Dash_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
 
 def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["scores", "result"]>]>
     {
-  let summary = "Log of P, transposed, of tiles that nothing hides";
+  let summary = "Log of P of tiles that nothing hides";
   let description = [{
     `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`; the factor is 1 if absent. This is
     the logarithm to base 2 of the result of `dash.probability`. A consumer computes P in three
     steps, this op, `dash.hide` and `dash.exp2`, so that the mask is one of them. Scores after a
     `dash.softcap` are hidden first: this hides the slope of the cap too.
 
-    **Preconditions**: scores are kv tile rows by q tile rows; lse has as many elements as scores
-    have columns.
+    **Preconditions**: scores are kv tile rows by q tile rows, with `q_rows` the reverse; lse has as
+    many elements as scores have columns, with `q_rows` rows.
     **Postconditions**: -inf where lse is infinite and the score is not: those rows see nothing.
     **Example**: `%x = dash.log_probability %s, %lse scale(%scale) : tensor<128x64xf32>,
     tensor<64xf32>`, as in test/Pipeline/assign-roles.mlir.
     **Errors**
-    - `'lse' must have 64 elements, one for each column of the scores, got 128`
+    - `'lse' must have 64 elements, one for each column of the scores, got 128`, and so for each row
     - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins
-    Arg<SumTile, "S, transposed: kv rows by q rows">:$scores,
+    Arg<SumTile, "S, transposed (kv rows by q rows), or as it is">:$scores,
     Arg<RowTile, "log of the sum of exponentials of each q row">:$lse,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
-    StageArg:$stage);
-  let results = (outs Res<SumTile, "log2 of P, transposed">:$result);
+    Arg<UnitAttr, "rows are those of q, not columns">:$q_rows, StageArg:$stage);
+  let results = (outs Res<SumTile, "log2 of P, as scores lie">:$result);
   let assemblyFormat = [{
-    $scores `,` $lse (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:`
-    type($scores) `,` type($lse)
+    $scores `,` $lse (`scale` `(` $scale^ `)`)? (`q_rows` $q_rows^)? (`stage` `(` $stage^ `)`)?
+    attr-dict `:` type($scores) `,` type($lse)
   }];
   let hasVerifier = 1;
 }

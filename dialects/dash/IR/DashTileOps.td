@@ -246,7 +246,7 @@ def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems,
     counts as -1: `dash.hide` leaves such scores. `dash.score_gradient` of the result is dS with
     respect to scores before the cap; dV uses the unchanged P.
 
-    **Preconditions**: both are kv tile rows by q tile rows; capped is the result of `dash.softcap`,
+    **Preconditions**: both lie as S does in their items; capped is the result of `dash.softcap`,
     or `dash.hide` of that.
     **Postconditions**: 0 where P is.
 
@@ -269,10 +269,10 @@ def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems,
     - `'probability' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
   }];
   let arguments = (ins
-    Arg<SumTile, "P, transposed">:$probability,
-    Arg<SumTile, "tanh of the scores over the cap, transposed">:$capped,
+    Arg<SumTile, "P">:$probability,
+    Arg<SumTile, "tanh of the scores over the cap, as P lies">:$capped,
     StageArg:$stage);
-  let results = (outs Res<SumTile, "P times 1 - tanh^2, transposed">:$result);
+  let results = (outs Res<SumTile, "P times 1 - tanh^2">:$result);
   let assemblyFormat = [{
     $probability `,` $capped (`stage` `(` $stage^ `)`)? attr-dict `:` type($probability)
   }];
@@ -280,7 +280,7 @@ def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems,
 }
 
 def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
-  let summary = "P, transposed, from S and the log of the row sums";
+  let summary = "P, as S lies, from S and the log of the row sums";
   let description = [{
     `result[j, i] = exp(scale * scores[j, i] - lse[i])` if row i of the q tile sees column j of the
     kv tile, both are in the sequence and lse[i] is not -inf; 0 otherwise. Rows and columns count
@@ -288,8 +288,8 @@ def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
     mask is that of the enclosing `dash.items`, band and rules; P is 0 where it hides, whatever
     scores and lse are. The factor is 1 if absent.
 
-    **Preconditions**: scores are kv tile rows by q tile rows, lse has q tile rows; the result has
-    the shape of scores.
+    **Preconditions**: scores are kv tile rows by q tile rows, or, in items that own q tiles, q tile
+    rows by kv tile rows; lse has q tile rows; the result has the shape of scores.
     **Postconditions**: every element is finite where scores are, and 0 where hidden.
 
     **Example**
@@ -315,14 +315,14 @@ def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
     - `'result' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
   }];
   let arguments = (ins
-    Arg<SumTile, "S, transposed: kv rows by q rows">:$scores,
+    Arg<SumTile, "S, transposed (kv rows by q rows), or as it is">:$scores,
     Arg<RowTile, "log of the sum of exponentials of each q row">:$lse,
     Arg<Index, "sequence">:$sequence,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Index, "q tile of the sequence">:$q_tile,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
     StageArg:$stage);
-  let results = (outs Res<SumTile, "P, transposed">:$result);
+  let results = (outs Res<SumTile, "P, as S lies">:$result);
   let assemblyFormat = [{
     $scores `,` $lse `at` `(` $sequence `,` $kv_tile `,` $q_tile `)`
     (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict
@@ -378,7 +378,7 @@ def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
 }
 
 def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
-  let summary = "dS, transposed, from P, dP and delta";
+  let summary = "dS, as P lies, from P, dP and delta";
   let description = [{
     `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding
     to the result's type. A result in f32 is not rounded: `dash.round` does that later, when the
@@ -386,7 +386,8 @@ def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
     once, to the sums.
 
     **Preconditions**: probability, gradient and result have one shape, kv tile rows by q tile rows;
-    delta has q tile rows.
+    delta has q tile rows. In items that own q tiles tiles are q tile rows by kv tile rows, and the
+    op says `q_rows`.
     **Postconditions**: 0 if probability is 0 and the difference is finite.
 
     **Example**
@@ -409,15 +410,16 @@ def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
     - `'probability' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
     - the same about 'gradient' and 'result'
     - `'delta' must have 64 rows, those of a q tile, got 128`
+    - `says 'q_rows' in items that own q tiles, and in no others`
   }];
   let arguments = (ins
-    Arg<SumTile, "P, transposed">:$probability,
-    Arg<SumTile, "dP, transposed: V dO^T">:$gradient,
+    Arg<SumTile, "P, transposed (kv rows by q rows), or as it is">:$probability,
+    Arg<SumTile, "dP, as P lies: V dO^T or dO V^T">:$gradient,
     Arg<RowTile, "rowsum(O * dO) of each q row">:$delta,
-    StageArg:$stage);
-  let results = (outs Res<MatrixTile, "dS, transposed">:$result);
+    Arg<UnitAttr, "rows are those of q: items own q tiles">:$q_rows, StageArg:$stage);
+  let results = (outs Res<MatrixTile, "dS, as P lies">:$result);
   let assemblyFormat = [{
-    $probability `,` $gradient `,` $delta (`stage` `(` $stage^ `)`)? attr-dict
+    $probability `,` $gradient `,` $delta (`q_rows` $q_rows^)? (`stage` `(` $stage^ `)`)? attr-dict
     `:` `(` type($probability) `,` type($gradient) `,` type($delta) `)` `->` type($result)
   }];
   let hasVerifier = 1;

@@ -17,6 +17,11 @@ struct Kernels {
   int64_t kvTile() const { return facts().getTiles().getKv(); }
   int64_t parts() const { return facts().getParts(); }
   bool isList() const { return program.isList(); }
+  /// Whether it writes the LSE, which a backward reads.
+  bool isForward() const {
+    TensorRoleAttr lse = program.findTensor(TensorKind::LogRow);
+    return lse && lse.isWritten();
+  }
   /// Whether adds to a sum have a fixed order. The first one is then a store.
   bool isOrdered() const { return facts().getDeterministic(); }
   /// The mask's edges over tiles.

@@ -60,6 +60,10 @@ void storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Val
 /// Element 2 * i + e belongs to column 8 * i + 2 * (lane % 4) + e.
 SmallVector<Value> loadColumns(PtxBuilder &b, const ThreadPlace &place, Value address,
                                int64_t columns);
+/// Numbers of the q rows that are this thread's rows, from the same order: of its first row, and 8
+/// behind it. The warpgroup's rows begin at `firstRow`.
+SmallVector<Value> loadRowNumbers(PtxBuilder &b, const ThreadPlace &place, Value address,
+                                  int64_t firstRow);
 
 } // namespace mlir::dash
 

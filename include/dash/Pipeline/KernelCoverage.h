@@ -14,12 +14,14 @@ namespace mlir::dash {
 
 /// The head dims of q and k, and of v: multiples of the step up to the maximum, so that a row of
 /// memory is whole 16-byte chunks.
-constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128, mostForwardHeadDim = 256;
+constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128, mostPartHeadDim = 256;
 /// Columns of tiles, ascending. All tensors of a problem have the least width with room for each;
-/// those behind the maximum are of forwards only.
-constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim, 192, mostForwardHeadDim};
+/// those behind the maximum are of forwards, and of parts of the gradients: dK and dV, or dQ.
+constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim, 192, mostPartHeadDim};
 /// Rows of tiles.
 constexpr int64_t kernelQTiles[] = {64, 128}, kernelKvTile = 128;
+/// The fewest rows of a kv tile that a program of a part of the gradients takes by itself.
+constexpr int64_t leastPartKvTile = 48;
 
 /// Alignment of a tensor: its address in bytes, and all strides except the innermost, which is 1,
 /// in elements.
@@ -34,7 +36,8 @@ constexpr TensorPlace matrixPlace = {16, 8}, numberPlace = {4, 1};
 struct KernelCase {
   int64_t headDim, headDimV;
   TilesAttr tiles;
-  TensorSide own = TensorSide::KV; ///< q: a forward
+  TensorSide own = TensorSide::KV; ///< q: a forward, or dQ
+  bool isPart = false;             ///< dK and dV alone
 };
 
 /// The most rows of a sequence: with more, an index of an order buffer's words might not fit 32
@@ -48,8 +51,9 @@ constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
 /// own.
 LogicalResult verifyOneProblem(ArrayRef<ItemsOp> found);
 
-/// Fails, naming the head dims that kernels have, if these are others.
-LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV, TensorSide own,
+/// Fails, naming the head dims that kernels have, if these are others. A forward, and a part of the
+/// gradients, have more than a program of all gradients.
+LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV, bool isPart,
                              llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Fails, stating what kernels cover, if `one` is not covered.
 LogicalResult verifyCovered(const KernelCase &one,
@@ -59,11 +63,18 @@ LogicalResult verifyCovered(const KernelCase &one,
 LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
                           llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Whether kernels have this head dim, for q and k or for v.
-bool isKernelHeadDim(int64_t headDim, TensorSide own = TensorSide::KV);
+bool isKernelHeadDim(int64_t headDim, bool isPart = false);
 /// The head dims of kernels, for messages.
-std::string describeKernelHeadDims(TensorSide own = TensorSide::KV);
+std::string describeKernelHeadDims(bool isPart = false);
 /// The columns of tiles at these head dims.
 int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
+/// Whether items are those of a forward.
+bool isForward(ItemsOp items);
+/// Fails, stating what kernels cover, if a program of a part of the gradients has more: it adds
+/// nothing in memory.
+LogicalResult verifyPart(ItemsOp items, ScheduleOp schedule);
+/// Whether steps of items add to sums in memory, as those of a program with dQ among others do.
+bool addsSums(Operation *root);
 /// Fails, naming the tile, if a tile has other columns than kernels have for its tensor.
 LogicalResult verifyWidths(ItemsOp items);
 /// Fails, stating what runs them, if items own q tiles and are no forward: no kernel does.

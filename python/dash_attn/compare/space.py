@@ -101,14 +101,16 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if len(slices_of(call["q"], call["k"], call["v"], "bhsd")) > 1:
         return None
     window, head_dim_v = tuple(call["window"]), call["v"][-1]
-    wanted = order_for(
+    wanted, *others = order_for(
         Wanted(head_dim, head_dim_v, call["element"], window),
         batch,
         heads,
         kv_heads,
         rows,
         columns,
-    ).wanted
+    ).kernels
+    if others:
+        return None
     if wanted.sizes:  # those that the table is for
         *_, rows, columns = wanted.sizes
     text = program(
@@ -153,7 +155,10 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _tasks(call: Mapping[str, Any], places: Mapping[int, list[Place]]) -> list[str]:
     order = order_of(call)
     if order is None:
-        return ["the call is computed in slices, of which each has an order: no task is named"]
+        return [
+            "the call is computed in slices, or dk and dv apart from dq, and each has an"
+            " order of its own: no task is named"
+        ]
     tiles, turns = order["tiles"], Tasks(order).turns
     of_q = {(*place[:2], place[2] * BLOCK // tiles["q"]) for place in places.get(0, ())}
     of_kv = {

@@ -34,7 +34,7 @@ from ..kernel.problem import (
 from ..kernel.runtime import maker_of
 from ..torch import flash3, foreign, pieces
 from ..torch.forward import launch_forward
-from ..torch.kernels import kernel_for, kernel_of
+from ..torch.kernels import kernel_of, kernels_for
 from ..torch.problem import ELEMENTS, refusal_of_device
 from .kept import KeptKernel
 from .leaves import Gradients
@@ -155,10 +155,10 @@ class Batches:
                 rows.read(tensor, *where, out[at].transpose(0, 1)[None])
             for tensor, out in ((LSE, lse), (DELTA, delta)):
                 rows.read(tensor, *where, out[None, :, at])
-        kernel = kernel_for((self.head_dim,) * 2, self.dtype, CAUSAL, "machine", takes_delta=True)
+        kernels = kernels_for((self.head_dim,) * 2, self.dtype, CAUSAL, "machine", takes_delta=True)
         cu = _offsets(lengths, self.device)
         pieces.backward_of_sequences(
-            kernel,
+            kernels,
             self.scale,
             q=q,
             k=k,

@@ -23,6 +23,7 @@ from ..kernel.problem import (
     Window,
     for_any_sizes,
     head_dims,
+    parts_of,
     program_of,
     slices_of,
 )
@@ -219,10 +220,16 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
 
 def _add(found: Answer, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
     """Compiles a kernel and makes its order, as the first call of a process does."""
+    if not wanted.is_forward and not wanted.gradients:
+        parts = order_for(wanted, *sizes).kernels if sizes else parts_of(wanted)
+        if len(parts) > 1:
+            for part in parts:
+                _add(found, part, sizes, ptxas)
+            return
     before, begin = _orders(), time.monotonic()
     if sizes and wanted.is_forward:
         wanted = forward_for(wanted, *sizes)
-    elif sizes:
+    elif sizes and not wanted.gradients:
         wanted = order_for(wanted, *sizes).wanted
     program, options, _ = program_of(for_any_sizes(wanted))
     manifest, ptx, _ = texts_of(wanted)

@@ -86,10 +86,13 @@ def results(kernel: Kernel, told: dict[str, Any]) -> str:
         if not is_forward:
             of_each = asked["sequences"] or batch
             more["dsink"] = torch.zeros(of_each, heads, device="cuda")
-    tensors = [q, k, v, o, lse] if is_forward else [q, k, v, do, o, lse, dq, dk, dv]
-    written = [3, 4] if is_forward else [6, 7, 8]
+    tensors = [q, k, v, o, lse] if is_forward else [q, k, v, do, o, lse, *kernel.own((dq, dk, dv))]
+    written = [i for i in ((3, 4) if is_forward else (6, 7, 8)) if tensors[i] is not None]
     if asked.get("sequences"):
-        tensors = [one[0].transpose(0, 1) if one.dim() == 4 else one[0] for one in tensors]
+        tensors = [
+            one if one is None else one[0].transpose(0, 1) if one.dim() == 4 else one[0]
+            for one in tensors
+        ]
         for name, length in (("cu_seqlens_q", rows), ("cu_seqlens_kv", columns)):
             more[name] = torch.tensor(
                 [length * i // asked["sequences"] for i in range(asked["sequences"] + 1)],

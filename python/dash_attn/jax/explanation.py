@@ -53,5 +53,8 @@ def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanati
         forward = [kernel_of(forward_of(*part, *asked, **rest)) for part in alike]
     ordered = [order_of(*part, *asked, level=options.level, **rest) for part in alike]
     return Explanation.of(
-        forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(parts)
+        forward,
+        [kernel_of(kernel) for one in ordered for kernel in one.kernels],
+        ordered[0].predicted,
+        len(parts),
     )

@@ -162,7 +162,7 @@ def _outputs(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, ...]:
 def _gradients(
     call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any
 ) -> tuple[Any, ...]:
-    wanted = order_of(
+    kernels = order_of(
         q,
         k,
         v,
@@ -172,11 +172,15 @@ def _gradients(
         has_sink=call.has_sink,
         softcap=call.softcap,
         takes_delta=call.of_lse,
-    ).wanted
+    ).kernels
     dsink = [_like(q, jnp.float32, q.shape[0], *one.shape) for one in sink]
-    return _launched(
-        call, wanted, (q, k, v, do, o, lse, *sink), (*map(jax.typeof, (q, k, v)), *dsink)
-    )
+    operands = q, k, v, do, o, lse, *sink
+    if len(kernels) == 1:
+        return _launched(call, kernels[0], operands, (*map(jax.typeof, (q, k, v)), *dsink))
+    of_kv, of_q = kernels
+    dk, dv = _launched(call, of_kv, operands, tuple(map(jax.typeof, (k, v))))
+    (dq,) = _launched(call, of_q, operands, (jax.typeof(q),))
+    return dq, dk, dv
 
 
 def _like(q: Any, dtype: Any, *shape: int) -> Any:

@@ -20,4 +20,4 @@ def refusal_of_call(q: Any, k: Any, v: Any, sink: Any, options: Options) -> str 
     reason = refusal_of_arrays(q, k, v, layout, sides)
     if reason is None and options.forward != DASH:
         reason = refusal_of_foreign(q, k, v, sides, layout)
-    return reason or refusal_of_sink(sink, q, layout) or refusal_of_device()
+    return reason or refusal_of_sink(sink, q, v, layout) or refusal_of_device()

@@ -16,8 +16,8 @@ from ..kernel import problem
 from .problem import refusal_of_place
 
 
-def refusal_of_sink(sink: Any, q: Any, layout: str) -> str | None:
-    """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
+def refusal_of_sink(sink: Any, q: Any, v: Any, layout: str) -> str | None:
+    """Why a sink is refused beside q and v that are not; None if it is not, or there is none."""
     if sink is None:
         return None
     return refusal_of_place("sink", sink) or problem.refusal_of_sink(
@@ -25,6 +25,8 @@ def refusal_of_sink(sink: Any, q: Any, layout: str) -> str | None:
         str(sink.dtype),
         sink.shape,
         q.shape[layout.index("h")],
+        q.shape[-1],
+        v.shape[-1],
     )
 
 

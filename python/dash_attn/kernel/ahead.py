@@ -35,6 +35,7 @@ from .problem import (
     Wanted,
     Window,
     demand,
+    parts_of,
     program_of,
     refusal_of,
 )
@@ -115,6 +116,9 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
     for window, orders in ORDERS.items():
         for dims, element in itertools.product(head_dims, elements):
             one = Wanted(*dims, element, window)
+            if len(parts_of(one)) > 1:
+                yield from _parts(one)
+                continue
             for order in orders:
                 sizes = ANY_SIZES if order.is_table else ()
                 for kind in order.kinds:
@@ -131,6 +135,16 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
             for has_sink in (False, True):
                 yield one._replace(is_list=True, has_sink=has_sink)
                 yield from _forwards(one._replace(has_sink=has_sink))
+
+
+def _parts(one: Wanted) -> Iterator[Wanted]:
+    """Programs of head dims that have one for each part of the gradients."""
+    for of_kv, of_q in (parts_of(one), parts_of(one._replace(is_list=True))):
+        yield of_kv
+        yield of_q
+        if not of_q.is_list:
+            yield of_q._replace(sizes=ANY_SIZES)
+    yield from _forwards(one)
 
 
 def _forwards(one: Wanted) -> Iterator[Wanted]:

@@ -21,7 +21,17 @@ from typing import Any
 
 from .compiler import Compiled
 from .library import Choice, Handle, StringRef, fill, library, make, named
-from .problem import ANY_SIZES, FULL, SEARCHED, Wanted, for_any_sizes, kind_of_lists, program_of
+from .problem import (
+    ANY_SIZES,
+    FULL,
+    MOST_TOGETHER,
+    SEARCHED,
+    Wanted,
+    for_any_sizes,
+    kind_of_lists,
+    parts_of,
+    program_of,
+)
 from .programs import compiled_program
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
@@ -43,22 +53,32 @@ log = logging.getLogger("dash_attn")
 
 @dataclass(frozen=True)
 class Ordered:
-    """wanted: the kernel, with its kind and parts, and of a table the sizes that stand for all
-    of the same tiles. predicted: its time by that which no order is below."""
+    """kernels: each with its kind and parts, and of a table the sizes that stand for all of the
+    same tiles; one, or above head dim MOST_TOGETHER one for each part of the gradients.
+    predicted: its time by that which no order is below, 0 where none was chosen."""
 
-    wanted: Wanted
+    kernels: tuple[Wanted, ...]
     predicted: float
+
+    @property
+    def wanted(self) -> Wanted:
+        """The first, where one is enough: that of dk and dv."""
+        return self.kernels[0]
 
 
 def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for
     those that no kernel serves. At a level above `run` the order is that of packed sequences, so
     a sequence has the same bits in both."""
+    parts = parts_of(wanted)
+    if len(parts) > 1:
+        of_kv, of_q = parts
+        return Ordered((of_kv, _with_table(of_q, *sizes)), 0)
     if wanted.level != "run":
-        return Ordered(wanted._replace(kind=kind_of_lists(wanted.window)), 0)
+        return Ordered((wanted._replace(kind=kind_of_lists(wanted.window)),), 0)
     ordered = _choose(wanted._replace(takes_delta=False), sizes)
     return (
-        replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta))
+        replace(ordered, kernels=(ordered.wanted._replace(takes_delta=wanted.takes_delta),))
         if wanted.takes_delta
         else ordered
     )
@@ -72,12 +92,19 @@ def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:
 def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row."""
+    q_rows = sizes[3]
+    return _with_table(forward_of_list(wanted, 1, q_rows), *sizes)
+
+
+def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
+    """The same, of items that own q tiles, with a table where there are few tiles."""
     batch, heads, _, q_rows, kv_rows = sizes
-    wanted = forward_of_list(wanted, 1, q_rows)
     pairs = batch * heads * -(-q_rows // ROWS_OF_TILE) * -(-kv_rows // ROWS_OF_TILE)
     if pairs >= FEWEST_OF_FORWARDS:
         return wanted
-    if wanted.window == FULL or q_rows == kv_rows:  # rows of the same tiles have the same order
+    # Rows of the same tiles have the same order; above MOST_TOGETHER tiles are no usual ones.
+    has_usual = max(wanted.head_dim, wanted.head_dim_v) <= MOST_TOGETHER
+    if has_usual and (wanted.window == FULL or q_rows == kv_rows):
         q_rows, kv_rows = (-(-rows // ROWS_OF_TABLE) * ROWS_OF_TABLE for rows in (q_rows, kv_rows))
     return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
 
@@ -113,8 +140,14 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     has_runs = found.parts > sizes[1] // kv_heads
     apart = found.apart.text if found.apart.text != "none" else ""
     return Ordered(
-        wanted._replace(
-            kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table, apart=apart
+        (
+            wanted._replace(
+                kind=found.kind.text,
+                parts=found.parts,
+                has_runs=has_runs,
+                sizes=of_table,
+                apart=apart,
+            ),
         ),
         found.makespan / found.bound,
     )

@@ -34,6 +34,12 @@ OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
+# Head dims above it have two programs, of dk and dv and of dq, with kinds of their own.
+MOST_TOGETHER = 128
+OF_KV, OF_Q = "dk dv", "dq"
+GRADIENTS = ("", OF_KV, OF_Q)  # those of a program; empty for all
+OF_PARTS = {CAUSAL: "symmetric-shift"}  # at level `run`; others do not follow from workers
+OF_OTHER_PARTS = "ascending"
 OF_FORWARD = "longest-first"  # the kind of every forward: bits of its rows follow from none
 ROW = "row"  # the level of every forward
 # that an order of gradients may have
@@ -48,6 +54,7 @@ TYPES = """
 !sink = memref<?xf32, strided<[1], offset: ?>>
 !dsink = memref<?x?xf32, strided<[?, 1], offset: ?>>
 """
+OF_GRADIENT = {"dq": "!of_qk", "dk": "!of_qk", "dv": "!of_v"}
 FORWARD = """
 func.func @attention_fwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %o: !of_v, %lse: !per_row,
                          %scale: f32{arguments}) {{
@@ -64,6 +71,17 @@ func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}
   dash.attention_bwd
       ins(%q, %k, %v, %do, %lse, {given} = %{given} : !of_qk, !of_qk, !of_v, !of_v, !per_row, {of_given})
       outs(%dq, %dk, %dv : !of_qk, !of_qk, !of_v)
+      mask(<{mask}>) level({level}) scale(%scale){clauses}
+  return
+}}
+"""
+# a part of the gradients, which has no sink
+PART = """
+func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}: {of_given}, %lse: !per_row,
+                         {gradients}, %scale: f32) {{
+  dash.attention_bwd
+      ins(%q, %k, %v, %do, %lse, {given} = %{given} : !of_qk, !of_qk, !of_v, !of_v, !per_row, {of_given})
+      outs({outs})
       mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
 }}
@@ -289,10 +307,19 @@ def slices_of(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str)
     ]
 
 
-def refusal_of_sink(is_floating: bool, dtype: str, shape: Sequence[int], heads: int) -> str | None:
+def refusal_of_sink(
+    is_floating: bool,
+    dtype: str,
+    shape: Sequence[int],
+    heads: int,
+    head_dim: int,
+    head_dim_v: int,
+) -> str | None:
     """Why an array is no sink of so many heads."""
     if is_floating and tuple(shape) == (heads,):
-        return None
+        if max(head_dim, head_dim_v) <= MOST_TOGETHER:  # as compiled programs may ask
+            return None
+        return refusal_of(ask(head_dim=head_dim, head_dim_v=head_dim_v, has_sink=1))
     return (
         f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype} of"
         f" the shape {tuple(shape)}"
@@ -340,7 +367,8 @@ class Wanted(NamedTuple):
     takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
     kernel that takes o. softcap: at which scores are capped, 0 for none. is_forward: it computes
     o and the LSE, at level `row` and in the order of `OF_FORWARD`; q_tile: rows of its q tiles, 0
-    for those that the compiler takes. Bits do not follow from them."""
+    for those that the compiler takes. Bits do not follow from them. gradients: those of
+    `GRADIENTS` that it computes."""
 
     head_dim: int
     head_dim_v: int
@@ -358,6 +386,7 @@ class Wanted(NamedTuple):
     softcap: float = 0.0
     is_forward: bool = False
     q_tile: int = 0
+    gradients: str = ""
 
 
 def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
@@ -379,7 +408,12 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "window": lambda record: record.numbers("window", (2,), -1),
     "parts": lambda record: record.number("parts", 1),
     "kind": lambda record: record.word(
-        "kind", ("",) if record.flag("is_list") or record.flag("is_forward") else KINDS
+        "kind",
+        ("",)
+        if record.flag("is_list")
+        or record.flag("is_forward")
+        or record.word("gradients", GRADIENTS)
+        else KINDS,
     ),
     "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1),
     "level": lambda record: record.word(
@@ -392,6 +426,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     },
     "softcap": lambda record: record.amount("softcap"),
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
+    "gradients": lambda record: record.word("gradients", GRADIENTS),
 }
 
 
@@ -422,8 +457,14 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
         if wanted.takes_delta
         else {"given": "o", "of_given": "!of_v"}
     )
-    text = (TYPES + (FORWARD if wanted.is_forward else BACKWARD)).format(
+    names = wanted.gradients.split()
+    body = FORWARD if wanted.is_forward else PART if names else BACKWARD
+    text = (TYPES + body).format(
         **given,
+        gradients=", ".join(f"%{name}: {OF_GRADIENT[name]}" for name in names),
+        outs=", ".join(f"{name} = %{name}" for name in names)
+        + " : "
+        + ", ".join(OF_GRADIENT[name] for name in names),
         head_dim=wanted.head_dim,
         head_dim_v=wanted.head_dim_v,
         element=wanted.element,
@@ -434,6 +475,8 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     )
     if wanted.is_forward:
         return text, _options_of_forward(wanted), f"forward of {mask.name} mask"
+    if names:
+        return text, _options_of_part(wanted), f"{' and '.join(names)} of {mask.name} mask"
     return text, _options_of_backward(wanted), f"attention of {mask.name} mask"
 
 
@@ -446,6 +489,22 @@ def _options_of_forward(wanted: Wanted) -> str:
     # a table that will not be used is small
     table = " table=true sizes=heads:1,kv-heads:1,q:128,kv:128,batch:1" if wanted.sizes else ""
     return f"kind={OF_FORWARD}{q_tile}{table}"
+
+
+def _options_of_part(wanted: Wanted) -> str:
+    if wanted.gradients == OF_Q:
+        return _options_of_forward(wanted)
+    kinds = {} if wanted.is_list or wanted.level != "run" else OF_PARTS
+    return f"kind={kinds.get(wanted.window, OF_OTHER_PARTS)}"
+
+
+def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
+    """The programs of all gradients: one, or above head dim MOST_TOGETHER those of dk and dv, and
+    of dq, without an order."""
+    if max(wanted.head_dim, wanted.head_dim_v) <= MOST_TOGETHER:
+        return (wanted,)
+    plain = wanted._replace(kind="", parts=1, has_runs=False, sizes=(), apart="")
+    return tuple(plain._replace(gradients=part) for part in (OF_KV, OF_Q))
 
 
 def _options_of_backward(wanted: Wanted) -> str:

@@ -15,7 +15,7 @@ import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
+GRADIENTS = TENSORS[6:]
+PARTS = (("dk", "dv"), ("dq",))  # of the gradients, which some kernels compute alone
 OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
 FORWARD = ("q", "k", "v", "o", "lse")  # of a forward's kernel; beside them its sink
 # of a kernel of a list whose lengths come with each call
@@ -90,9 +92,14 @@ class Kernel:
         else:
             lib.dashKernelDestroy(made)
         self._takes_delta = "delta" in self._tensors
-        self._is_forward = self.manifest["program"].get("own") == "q"
+        self._is_forward = not set(GRADIENTS) & set(self._tensors)
         output = "delta" if self._takes_delta else "o"
         backward = (*TENSORS[:OUTPUT], output, *TENSORS[OUTPUT + 1 :])
+        for part in PARTS:  # a program of dk and dv, or of dq, has no other gradients
+            if set(GRADIENTS) & set(self._tensors) == set(part):
+                backward = tuple(
+                    name for name in backward if name not in set(GRADIENTS) - set(part)
+                )
         self._names: tuple[str, ...] = FORWARD if self._is_forward else backward
         for names in (SINK[:1] if self._is_forward else SINK, LENGTHS):
             self._names += names if set(names) & set(self._tensors) else ()
@@ -165,7 +172,8 @@ class Kernel:
         layout: str = "bhsd",
     ) -> None:
         """Writes dq, dk and dv (and dsink, for a kernel with a sink) in the stream's order;
-        returns once everything is launched.
+        returns once everything is launched. A kernel of dk and dv alone takes None for dq, and one
+        of dq None for dk and dv.
 
         q, do, o and dq are [batch, heads, q_rows, head_dim]; k, v, dk and dv are [batch,
         kv_heads, kv_rows, head_dim]; all have the manifest's element type. lse is [batch, heads,
@@ -190,6 +198,12 @@ class Kernel:
             (q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv)
         )
         self._run(given, scale, stream, layout)
+
+    def own(self, gradients: Iterable[Any]) -> tuple[Any, ...]:
+        """dq, dk and dv as `backward` takes them: None for those that another kernel computes."""
+        return tuple(
+            value if name in self._names else None for name, value in zip(GRADIENTS, gradients)
+        )
 
     def forward(
         self,
@@ -354,7 +368,22 @@ class Kernel:
             raise ArgumentError(
                 f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'"
             )
-        return tensors + self._given_beside((SINK, sink), (LENGTHS, lengths))
+        return self._own_of(tensors) + self._given_beside((SINK, sink), (LENGTHS, lengths))
+
+    def _own_of(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Without the gradients that the kernel does not compute."""
+        own = []
+        for name, value in zip(TENSORS, tensors):
+            has = name not in GRADIENTS or name in self._names
+            if not has and value is not None:
+                computed = " and ".join(one for one in GRADIENTS if one in self._names)
+                raise ArgumentError(
+                    f"{name}: expected None, for '{self.name}' computes {computed} alone: another"
+                    f" kernel computes {name}"
+                )
+            if has:
+                own.append(value)
+        return tuple(own)
 
     def _given_of_forward(
         self, tensors: tuple[Any, ...], sink: Any, lengths: tuple[Any, Any]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ..kernel.explanation import Explanation, said_of
 from ..kernel.problem import DASH, LAYOUTS, NAMES, PACKED, plain, plain_options, slices_of
 from ..kernel.runtime import Kernel
 from . import pieces
 from .foreign import operator_of_forward
-from .kernels import forward_of, kernel_for, kernel_of, order_of
+from .kernels import forward_of, kernel_of, kernels_for, order_of
 from .problem import Lengths
 from .refusal import Call, refusal_of_call
 
@@ -66,7 +64,7 @@ def _explained(call: Call) -> Explanation:
             ]
         head_dims = q.shape[2], v.shape[2]
         return Explanation.of(
-            forward, [kernel_for(head_dims, q.dtype, call.sides, call.level, **rest)]
+            forward, kernels_for(head_dims, q.dtype, call.sides, call.level, **rest)
         )
     layout = call.layout or LAYOUTS[0]
     which = slices_of(*(tensor.shape for tensor in (q, k, v)), layout)
@@ -79,5 +77,8 @@ def _explained(call: Call) -> Explanation:
         forward = [kernel_of(forward_of(*part, call.sides, layout, **rest)) for part in alike]
     ordered = [order_of(*part, call.sides, layout, level=call.level, **rest) for part in alike]
     return Explanation.of(
-        forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which)
+        forward,
+        [kernel_of(kernel) for one in ordered for kernel in one.kernels],
+        ordered[0].predicted,
+        len(which),
     )

@@ -183,7 +183,7 @@ def attention(
         options = causal, window, scale, softcap, level, forward, layout
         accepted = _accept(key, q, k, v, options, is_compiling)
     if sink is not None:
-        demand(refusal_of_sink(sink, q, layout or LAYOUTS[0]))
+        demand(refusal_of_sink(sink, q, v, layout or LAYOUTS[0]))
     if accepted.coverage is not None:
         options = {
             "window": accepted.window,

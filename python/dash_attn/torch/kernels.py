@@ -14,7 +14,7 @@ from ..kernel.launch import Launch
 from ..kernel.library import HANDLER, check, library
 from ..kernel.orders import Ordered, forward_for, forward_of_list, order_for, texts_of
 from ..kernel.plan import Plan, Table
-from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes
+from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes, parts_of
 from ..kernel.runtime import Kernel, maker_of
 from ..kernel.watching import begin, observers
 from ..kernel.workspace import Workspace, aligned
@@ -118,12 +118,13 @@ _first: dict[Wanted, Wanted] = {}  # of each program: it keeps the code loaded
 _lock = new_lock()
 
 
-def kernel_for(
+def kernels_for(
     head_dims: tuple[int, int], dtype: torch.dtype, window: Window, level: str, **rest: Any
-) -> TorchKernel:
-    """The kernel for packed sequences. head_dims: of q and k, and of v; rest: fields of
-    `Wanted`."""
-    return kernel_of(Wanted(*head_dims, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
+) -> list[TorchKernel]:
+    """The kernels of gradients of packed sequences. head_dims: of q and k, and of v; rest: fields
+    of `Wanted`."""
+    wanted = Wanted(*head_dims, ELEMENTS[dtype], window, level=level, is_list=True, **rest)
+    return [kernel_of(one) for one in parts_of(wanted)]
 
 
 def order_of(

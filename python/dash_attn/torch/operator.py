@@ -13,7 +13,7 @@ from ..kernel.problem import ONE_SINK, Window
 from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .delta import in_place_of_o
-from .kernels import MOST_LAUNCHES, kernel_for, kernel_of, launches, order_of
+from .kernels import MOST_LAUNCHES, kernel_of, kernels_for, launches, order_of
 from .problem import coverage_of, is_readable, signature
 from .registry import SPACE, define, implement
 
@@ -106,9 +106,13 @@ def _prepare(
         map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))
     ):
         return None, 0
-    kernel = kernel_of(order_of(q, k, v, window, layout).wanted)
+    kernels = order_of(q, k, v, window, layout).kernels
+    if len(kernels) > 1:
+        return None, 0
     return (
-        kernel.bind(q, k, v, do, o, of_rows, dq, dk, dv, layout=layout, stream=stream),
+        kernel_of(kernels[0]).bind(
+            q, k, v, do, o, of_rows, dq, dk, dv, layout=layout, stream=stream
+        ),
         coverage.alignment - 1,
     )
 
@@ -148,11 +152,11 @@ def launch_any(
         pieces.backward((left, right), "bhsd", scale, softcap, level, **tensors)
         return found
     has = {"has_sink": sink is not None, "takes_delta": delta is not None, "softcap": softcap}
-    kernel = kernel_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
+    kernels = kernels_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
     found = like_inputs(q, k, v, sink, cu_q)
     tensors |= zip(pieces.GRADIENTS, found)
     tensors |= {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
-    pieces.backward_of_sequences(kernel, scale, **tensors)
+    pieces.backward_of_sequences(kernels, scale, **tensors)
     return found
 
 

@@ -60,7 +60,7 @@ def backward(
     given = _readable(tensors)
     for which in slices_of(*_shapes(tensors), layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
-        wanted = order_of(
+        kernels = order_of(
             one["q"],
             one["k"],
             one["v"],
@@ -70,18 +70,28 @@ def backward(
             takes_delta="delta" in one,
             softcap=softcap,
             level=level,
-        ).wanted
-        kernel_of(wanted).backward(**{"o": None} | one, layout=layout, scale=scale)
+        ).kernels
+        _run([kernel_of(wanted) for wanted in kernels], one, layout, scale)
     _give_back(given, tensors, GRADIENTS)
 
 
 def backward_of_sequences(
-    kernel: TorchKernel, scale: float, **tensors: torch.Tensor | None
+    kernels: list[TorchKernel], scale: float, **tensors: torch.Tensor | None
 ) -> None:
     """The same of packed sequences, which are one launch."""
     given = _readable(tensors)
-    kernel.backward(**{"o": None} | given, layout=PACKED, scale=scale)
+    _run(kernels, given, PACKED, scale)
     _give_back(given, tensors, GRADIENTS)
+
+
+def _run(
+    kernels: list[TorchKernel], given: dict[str, torch.Tensor], layout: str, scale: float
+) -> None:
+    """All gradients, each by the kernel that computes it."""
+    names = GRADIENTS[:3]
+    for kernel in kernels:
+        own = zip(names, kernel.own(given[name] for name in names))
+        kernel.backward(**{"o": None} | given | dict(own), layout=layout, scale=scale)
 
 
 def _shapes(tensors: dict[str, torch.Tensor | None]) -> tuple[torch.Size, ...]:

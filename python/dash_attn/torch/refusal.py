@@ -60,7 +60,7 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
 def _of_sequences(call: Call, reads_offsets: bool) -> str | None:
     reason = refusal_of_sequences(
         call.q, call.k, call.v, call.lengths, call.sides
-    ) or refusal_of_sink(call.sink, call.q, PACKED)
+    ) or refusal_of_sink(call.sink, call.q, call.v, PACKED)
     return reason or (refusal_of_numbers(call.q, call.k, call.lengths) if reads_offsets else None)
 
 
@@ -71,4 +71,4 @@ def _of_batch(call: Call) -> str | None:
         reason = refusal_of_foreign(call.q, call.k, call.sides, layout)
     if reason is None and not torch.compiler.is_dynamo_compiling():  # which traces local tensors
         reason = refusal_of_sharding(call.q, call.k, layout)
-    return reason or refusal_of_sink(call.sink, call.q, layout)
+    return reason or refusal_of_sink(call.sink, call.q, call.v, layout)

@@ -16,12 +16,19 @@ from .problem import dtype_of, is_sharded, refusal_of_kind
 from .registry import SPACE, define, implement
 
 
-def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | None:
-    """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
+def refusal_of_sink(
+    sink: Any, q: torch.Tensor, v: torch.Tensor, layout: str = "bhsd"
+) -> str | None:
+    """Why a sink is refused beside q and v that are not; None if it is not, or there is none."""
     if sink is None:
         return None
     reason = refusal_of_kind("sink", sink) or problem.refusal_of_sink(
-        sink.is_floating_point(), dtype_of(sink), sink.shape, q.shape[layout.index("h")]
+        sink.is_floating_point(),
+        dtype_of(sink),
+        sink.shape,
+        q.shape[layout.index("h")],
+        q.shape[-1],
+        v.shape[-1],
     )
     if reason:
         return reason

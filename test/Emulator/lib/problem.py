@@ -153,12 +153,17 @@ class Inputs:
         """(ours, that of rounding) of each gradient, the largest of all sequences. What belongs to
         none must be as it was, what has no partner zero: else the error is infinite."""
         worst = dict.fromkeys(self.outputs, (0.0, 0.0))
-        written = {name: np.zeros(found[name].shape[2], bool) for name in ("dq", "dk", "dv")}
+        written = {
+            name: np.zeros(found[name].shape[2], bool)
+            for name in ("dq", "dk", "dv")
+            if name in found
+        }
         is_list = self.gap > 0 or len(self.problem.lengths) > 1
         for index, (of_q, of_kv) in enumerate(self.ranges()):
             # In a list a row of dsink is a sequence's.
             of_sink = slice(index, index + 1) if is_list else slice(None)
             rows = {"dq": of_q, "dk": of_kv, "dv": of_kv}
+            rows = {name: part for name, part in rows.items() if name in found}
             for name, part in rows.items():
                 written[name][part] = True
             if of_q.start == of_q.stop or of_kv.start == of_kv.stop:

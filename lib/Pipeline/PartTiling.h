@@ -1,0 +1,38 @@
+//===- PartTiling.h - tilings of a part of the gradients --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program of dK and dV, or of dQ, adds nothing in memory. Its tilings are few, in the order in
+// which they are expected to be fast: the first that fits is taken.
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_LIB_PIPELINE_PARTTILING_H
+#define DASH_LIB_PIPELINE_PARTTILING_H
+
+#include "Tiling.h"
+
+namespace mlir::dash {
+
+/// How a program of a part of the gradients is cut into tiles.
+struct PartTiling {
+  bool ownsQ = false; ///< dQ; else dK and dV
+  TileShape tiles = {0, 0};
+  int64_t columns = 0, slotsOut = 0;
+  WarpStructure structure = WarpStructure::Overlapping;
+  SlotCounts slots = {}; ///< of k, v, q and do
+
+  int64_t getWarpgroups() const;
+  /// The roles that multiply: one for each of dK and dV where a thread cannot hold both sums.
+  int64_t countConsumers() const;
+  TilingAttr getAttr(MLIRContext *context) const;
+
+  int64_t countRegisters() const;
+  int64_t getMostRegisters(const TargetDescription &target) const;
+  int64_t countSharedBytes() const;
+};
+
+FailureOr<PartTiling> choosePartTiling(AttentionBwdOp op, const TilingConstraints &constraints,
+                                       const TargetDescription &target);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_PIPELINE_PARTTILING_H

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""part_programs.py --json FILE [--tune]: dK and dV, and dQ, as programs of their own, on this GPU.
+
+They are the backward of head dims above 128. Kernels are compiled here, by libdash. Gradients are
+compared with float64, over memory that was NaN, and with PyTorch's own errors beside float64; they
+must have the same bytes in many repeats, alone and beside other work, with roles that sleep at
+random, and with other numbers of workers. Times are medians of rounds in a random order, of both
+programs one behind the other, beside cuDNN's backward, which is not deterministic; TFLOP/s count
+2 B H S^2 (3 dqk + 2 dv), half of it on causal masks. --tune times other tilings, too. The status is
+1 where an error is too large or bits differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
+
+import torch  # noqa: E402
+from dash_attn import Kernel, reference  # noqa: E402
+from dash_attn.measure.bundle import commit  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_whole  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
+
+TOKENS, HIDDEN = 16384, 2048
+LENGTHS = (1024, 2048, 4096, 8192, 16384)
+HEAD_DIMS = ((192, 192), (192, 128), (256, 256))
+BESIDE_PYTORCH = 1.05  # errors are at most those of PyTorch's backward, but for noise
+UNION = "window = [100, 0], union = #dash.union<columns = 20, window = [-1, 0]>"
+Tensors = tuple[torch.Tensor, ...]
+
+# mask, head dims of q and of v, q rows, kv rows, batch, heads, kv heads, element, softcap
+CASES: list[tuple[Any, ...]] = [
+    ("causal", 256, 256, 1000, 1000, 2, 4, 2, "bf16", None),
+    ("full", 256, 256, 300, 700, 1, 4, 1, "bf16", None),
+    ("causal", 192, 192, 1000, 1024, 1, 4, 2, "bf16", None),
+    ("causal", 192, 128, 1024, 1024, 1, 4, 4, "bf16", None),
+    ("window = [100, 20]", 256, 256, 777, 900, 1, 3, 3, "bf16", None),
+    (UNION, 192, 192, 900, 1000, 2, 2, 1, "bf16", None),
+    ("causal", 256, 256, 1000, 65, 1, 4, 4, "bf16", None),
+    ("causal", 136, 200, 500, 500, 1, 4, 2, "f16", None),
+    ("causal", 256, 256, 500, 500, 1, 4, 2, "bf16", 20.0),
+    ("causal", 128, 128, 1000, 1000, 2, 4, 2, "bf16", None),
+    ("full", 64, 64, 300, 700, 1, 4, 1, "bf16", None),
+]
+# Both keep the order of an item's visits, whatever the number of workers.
+KINDS = {("dk", "dv"): "ascending", ("dq",): "longest-first"}
+OTHERS = ("delays=true", "workers=7", "structure=alternating")
+
+
+def compiled(
+    gradients: tuple[str, ...],
+    mask: str,
+    head_dim: int,
+    head_dim_v: int,
+    element: str = "bf16",
+    softcap: float | None = None,
+    options: str = "",
+) -> Kernel:
+    types = {"dq": "!q", "dk": "!q", "dv": "!v"}
+    arguments = "".join(f", %{name}: {types[name]}" for name in gradients)
+    outs = ", ".join(f"{name} = %{name}" for name in gradients)
+    outs += " : " + ", ".join(types[name] for name in gradients)
+    clauses = f" softcap({softcap})" if softcap else ""
+    workers = torch.cuda.get_device_properties(0).multi_processor_count
+    workers = f" workers={workers}" * ("workers" not in options)
+    kind = "" if "kind=" in options else f"kind={KINDS[gradients]}"
+    return Kernel.compile(
+        f"""
+!q = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
+!v = memref<?x?x?x{head_dim_v}x{element}, strided<[?, ?, ?, 1], offset: ?>>
+!r = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r{arguments}, %scale: f32) {{
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !q, !v, !v, !r, !v) outs({outs})
+      mask(<{mask}>) level(machine) scale(%scale){clauses}
+  return
+}}""",
+        f"{kind}{workers} {options}",
+    )
+
+
+def pair_of(*problem: Any, options: tuple[str, str] = ("", "")) -> tuple[Kernel, Kernel]:
+    """The kernel of dK and dV, and that of dQ."""
+    return (
+        compiled(("dk", "dv"), *problem, options=options[0]),
+        compiled(("dq",), *problem, options=options[1]),
+    )
+
+
+def run(pair: tuple[Kernel, Kernel], given: Tensors, gradients: Tensors, scale: float) -> None:
+    dq, dk, dv = gradients
+    pair[0].backward(*given, None, dk, dv, scale=scale)
+    pair[1].backward(*given, dq, None, None, scale=scale)
+
+
+def over_nan(pair: tuple[Kernel, Kernel], given: Tensors, scale: float) -> Tensors:
+    gradients = tuple(torch.full_like(one, float("nan")) for one in given[:3])
+    run(pair, given, gradients, scale)
+    return gradients
+
+
+def inputs(
+    head_dim: int,
+    head_dim_v: int,
+    q: int,
+    kv: int,
+    batch: int,
+    heads: int,
+    kv_heads: int,
+    dtype: Any,
+) -> Tensors:
+    """q, k, v and do."""
+    shapes = (
+        (heads, q, head_dim),
+        (kv_heads, kv, head_dim),
+        (kv_heads, kv, head_dim_v),
+        (heads, q, head_dim_v),
+    )
+    return tuple(torch.randn(batch, *shape, device="cuda").to(dtype) for shape in shapes)
+
+
+def are_equal(one: Tensors, other: Tensors) -> bool:
+    return all(torch.equal(x.view(torch.uint8), y.view(torch.uint8)) for x, y in zip(one, other))
+
+
+def error_of(found: torch.Tensor, exact: torch.Tensor) -> float:
+    return ((found.double() - exact).norm() / exact.norm().clamp(min=1e-30)).item()
+
+
+def of_pytorch(given: Tensors, mask: Mask, scale: float, softcap: float | None) -> Tensors:
+    """Gradients with the roundings of PyTorch: P, dP and dS of the tensors' type."""
+    q, k, v, do, o, lse = given
+    dtype = q.dtype
+    found = reference.backward(
+        *(one.double() for one in (q, k, v, do, o, lse)),
+        scale=scale,
+        mask=mask,
+        softcap=softcap,
+        rounded=lambda x: x.to(dtype).double(),
+    )
+    return tuple(found[name].to(dtype) for name in ("dq", "dk", "dv"))
+
+
+def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
+    mask, head_dim, head_dim_v, *sizes, element, softcap = case
+    dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[element]
+    q, k, v, do = inputs(head_dim, head_dim_v, *sizes, dtype=dtype)
+    q = q * (softcap / 2) if softcap else q
+    scale, parsed = head_dim**-0.5, Mask.parse(mask)
+    options = {"scale": scale, "mask": parsed, "softcap": softcap}
+    o, lse = reference.forward(q.double(), k.double(), v.double(), **options)
+    given = (q, k, v, do, o.to(dtype), lse.float())
+    problem = (mask, head_dim, head_dim_v, element, softcap)
+    pair = pair_of(*problem)
+    found = over_nan(pair, given, scale)
+    exact = reference.backward(*(one.double() for one in given), **options)
+    rounding = of_pytorch(given, parsed, scale, softcap)
+    names = ("dq", "dk", "dv")
+    errors = {name: error_of(one, exact[name]) for name, one in zip(names, found)}
+    theirs = {name: error_of(one, exact[name]) for name, one in zip(names, rounding)}
+    noise, stream = torch.randn(4096, 4096, device="cuda"), torch.cuda.Stream()
+    same = True
+    for _ in range(repeats):
+        with torch.cuda.stream(stream):
+            noise @ noise
+        same &= are_equal(over_nan(pair, given, scale), found)
+    bits = {f"{repeats} beside other work": same}
+    for one in OTHERS:
+        bits[one] = are_equal(over_nan(pair_of(*problem, options=(one, one)), given, scale), found)
+    return {
+        "mask": mask,
+        "head_dims": [head_dim, head_dim_v],
+        "sizes": sizes,
+        "element": element,
+        "softcap": softcap,
+        "errors": errors,
+        "errors_of_rounding": theirs,
+        "bits": bits,
+    }
+
+
+def is_right(one: dict[str, Any]) -> bool:
+    return all(one["bits"].values()) and all(
+        error <= BESIDE_PYTORCH * one["errors_of_rounding"][name]
+        for name, error in one["errors"].items()
+    )
+
+
+def cudnn(q: Any, k: Any, v: Any, do: Any, is_causal: bool) -> Callable[[], Any]:
+    of = torch.ops.aten._scaled_dot_product_cudnn_attention
+    made = of(q, k, v, None, True, 0.0, is_causal)
+    o, lse, cum_q, cum_k, most_q, most_k, seed, offset = made[:8]
+    return lambda: torch.ops.aten._scaled_dot_product_cudnn_attention_backward(
+        do, q, k, v, o, lse, seed, offset, None, cum_q, cum_k, most_q, most_k, 0.0, is_causal
+    )
+
+
+TUNED = {
+    "alternating": ("structure=alternating", "structure=alternating"),
+    "overlapping": ("structure=overlapping", "structure=overlapping"),
+    "descending": ("kind=descending", "kind=ascending"),
+    "shift": ("kind=shift", ""),
+    "symmetric-shift": ("kind=symmetric-shift", ""),
+}
+
+
+def measured(
+    head_dims: tuple[int, int], mask: str, rows: int, rounds: int, rng: random.Random, tunes: bool
+) -> dict[str, Any]:
+    heads, batch = HIDDEN // head_dims[0], TOKENS // rows
+    q, k, v, do = inputs(*head_dims, rows, rows, batch, heads, heads, dtype=torch.bfloat16)
+    scale, is_causal = head_dims[0] ** -0.5, mask == "causal"
+    o, lse = torch.randn_like(do), torch.randn(q.shape[:3], device="cuda") + 8
+    given = (q, k, v, do, o, lse)
+    gradients = tuple(torch.empty_like(one) for one in (q, k, v))
+    dq, dk, dv = gradients
+    variants = []
+    for name, options in ({"dash": ("", "")} | (TUNED if tunes else {})).items():
+        try:  # what does not fit is left out
+            pair = pair_of(mask, *head_dims, options=options)
+        except Exception as error:  # noqa: BLE001
+            print(f"  {name}: {str(error).splitlines()[0]}")
+            continue
+        variants.append(Variant(name, lambda pair=pair: run(pair, given, gradients, scale)))
+        if name == "dash" or tunes:
+            of_kv, of_q = pair
+            variants.append(
+                Variant(
+                    f"{name} dk dv",
+                    lambda one=of_kv: one.backward(*given, None, dk, dv, scale=scale),
+                )
+            )
+            variants.append(
+                Variant(
+                    f"{name} dq",
+                    lambda one=of_q: one.backward(*given, dq, None, None, scale=scale),
+                )
+            )
+    try:
+        theirs = cudnn(q, k, v, do, is_causal)
+        theirs()
+        variants.append(Variant("cudnn", theirs))
+    except RuntimeError as error:
+        print(f"  cudnn: {str(error).splitlines()[0]}")
+    measure_whole(variants, rounds, None, rng)
+    work = 2.0 * batch * heads * rows * rows * (3 * head_dims[0] + 2 * head_dims[1])
+    work *= 0.5 if is_causal else 1
+    medians = {one.name: statistics.median(one.milliseconds) for one in variants}
+    return {
+        "head_dims": list(head_dims),
+        "mask": mask,
+        "rows": rows,
+        "milliseconds": {name: round(median, 4) for name, median in medians.items()},
+        "tflops": {
+            name: round(work / median / 1e9, 1)
+            for name, median in medians.items()
+            if not name.endswith((" dq", " dv"))
+        },
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    checks, speeds = [], []
+    for case in CASES:
+        checks.append(check(case, arguments.repeats))
+        print(checks[-1], flush=True)
+    rng = random.Random(0)
+    for head_dims in HEAD_DIMS:
+        for mask in ("causal", "full"):
+            for rows in LENGTHS:
+                speeds.append(
+                    measured(head_dims, mask, rows, arguments.rounds, rng, arguments.tune)
+                )
+                print(speeds[-1], flush=True)
+    if arguments.json:
+        write_record(
+            arguments.json,
+            {
+                "commit": commit(),
+                "gpu": torch.cuda.get_device_name(),
+                "torch": torch.__version__,
+                "checks": checks,
+                "speeds": speeds,
+            },
+        )
+    wrong = [one for one in checks if not is_right(one)]
+    for one in wrong:
+        print("wrong:", one)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+// Programs of a part of the gradients: dK and dV have a consumer each where a thread cannot hold both sums, dQ has LSE and delta by rows.
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: %python %S/../Emulator/part_program.py dk,dv 256 %dash_examples/bwd-causal.mlir > %t/kv.mlir
+// RUN: %python %S/../Emulator/part_program.py dq 256 %dash_examples/bwd-causal.mlir > %t/q.mlir
+// RUN: dash-opt %t/kv.mlir --dash-choose-tiling | FileCheck %s --check-prefix=KV
+// KV: #dash.tiling<tiles = <q = 64, kv = 64>, columns = 256, structure = alternating, splits = {dk = 1 x 1, dp = 1 x 1, dv = 1 x 1, s = 1 x 1}, hold = [], slots = {do = 2, k = 1, out = 2, q = 2, v = 1}>
+// RUN: dash-opt %t/q.mlir --dash-choose-tiling | FileCheck %s --check-prefix=Q
+// Q: #dash.tiling<tiles = <q = 128, kv = 48>, columns = 256, structure = alternating, splits = {dp = 2 x 1, dq = 2 x 1, s = 2 x 1}, hold = [], slots = {do = 1, k = 2, out = 1, q = 1, v = 1}>
+// RUN: sed s/x256xbf16/x192xbf16/g %t/kv.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=KV192
+// KV192: columns = 192, structure = overlapping, {{.*}} slots = {k = 1, out = 2, q_do = 3, v = 1}>
+// RUN: sed s/x256xbf16/x128xbf16/g %t/kv.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=KV128
+// KV128: tiles = <q = 64, kv = 128>, columns = 128, structure = alternating
+
+// RUN: dash-opt %t/kv.mlir --dash-to-ptx='kind=ascending' -o /dev/null --mlir-print-ir-after=dash-assign-roles 2>&1 | FileCheck %s --check-prefix=ROLES
+// ROLES:     dash.channel "out" depth(2) : !channel_64x64xbf16
+// ROLES:     dash.channel "out1" depth(2)
+// ROLES:     dash.role "load-q" producer
+// ROLES-NOT: dash.role "reduce"
+// ROLES:     dash.role "{{dk|dv}}" consumer warps(4)
+// ROLES:     dash.role "{{dk|dv}}" consumer warps(4)
+// RUN: dash-opt %t/q.mlir --dash-to-ptx='kind=longest-first' -o /dev/null --mlir-print-ir-after=dash-assign-roles 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS:      dash.channel "q" depth(1) : !channel_128x256xbf16_128xf32_index_index_index_index
+// ROWS:      dash.channel "do" depth(1) : !channel_128x256xbf16_128xf32
+// ROWS:      dash.role "compute" consumer warps(8)
+// ROWS:      dash.log_probability %{{.+}}, %{{.+}} scale(%{{.+}}) q_rows : tensor<128x48xf32>, tensor<128xf32>
+// ROWS:      dash.score_gradient %{{.+}}, %{{.+}}, %{{.+}} q_rows :
+// RUN: dash-opt %t/q.mlir --dash-to-ptx='kind=longest-first' -o /dev/null --mlir-print-ir-after=dash-insert-waits 2>&1 | FileCheck %s --check-prefix=LAYOUT
+// LAYOUT: dash.load_row %{{.+}} element(1) : {{.*}} -> !per_row_128_rows2
+
+// Nothing is added in memory: a plain launch, any number of workers, no sums, no conversion.
+// RUN: dash-opt %t/kv.mlir --dash-to-ptx='kind=ascending output=%t/kv' -o /dev/null
+// RUN: dash-opt %t/q.mlir --dash-to-ptx='kind=longest-first output=%t/q' -o /dev/null
+// RUN: %python %dash_src/tools/scripts/list_entries.py %t/kv.json | FileCheck %s --check-prefix=ENTRIES
+// RUN: %python %dash_src/tools/scripts/list_entries.py %t/q.json | FileCheck %s --check-prefix=ENTRIES
+// ENTRIES:     at least 1 resident
+// ENTRIES:     attention_bwd_order
+// ENTRIES:     attention_bwd_prepare
+// ENTRIES:     attention_bwd_main
+// ENTRIES-NOT: cooperative
+// ENTRIES-NOT: attention_bwd_convert
+// ENTRIES-NOT: dq_sum
+// REQUIRES: python, host-supports-nvptx
