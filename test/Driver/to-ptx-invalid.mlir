@@ -90,6 +90,7 @@ module {
 !R = memref<1x1x64xf32>
 func.func @head_dim_136(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
   // expected-error @below {{kernels cover a head dim that is a multiple of 8 up to 128, got 136 of q and 136 of v}}
+  // expected-note @below {{up to 256 they cover two programs, outs(dk = ..., dv = ...) and outs(dq = ...)}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run)
   return
