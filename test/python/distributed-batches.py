@@ -224,7 +224,7 @@ def by_stand_ins() -> None:
             refusal_of_device=lambda _: None,
             kernel_of_leaf=Leaf,
             kernel_of=Whole,
-            kernel_for=lambda *_, **__: None,
+            kernels_for=lambda *_, **__: [],
         ),
         mock.patch.object(batches.pieces, "backward_of_sequences", of_list),
         mock.patch.object(batches.foreign, "of_sequences", flash),
