@@ -220,12 +220,11 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
 
 def _add(found: Answer, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
     """Compiles a kernel and makes its order, as the first call of a process does."""
-    if not wanted.is_forward and not wanted.gradients:
-        parts = order_for(wanted, *sizes).kernels if sizes else parts_of(wanted)
-        if len(parts) > 1:
-            for part in parts:
-                _add(found, part, sizes, ptxas)
-            return
+    in_parts = len(parts_of(wanted)) > 1 and not wanted.is_forward and not wanted.gradients
+    if in_parts:
+        for part in order_for(wanted, *sizes).kernels if sizes else parts_of(wanted):
+            _add(found, part, sizes, ptxas)
+        return
     before, begin = _orders(), time.monotonic()
     if sizes and wanted.is_forward:
         wanted = forward_for(wanted, *sizes)
