@@ -6,7 +6,6 @@
 #include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Schedule/ForwardRows.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -60,28 +59,6 @@ int64_t ForwardTiling::countSharedBytes() const {
          slotsOfWayOut * tile(tiles.q, mostColumnsOfPanel);
 }
 
-static std::string findReason(const ForwardTiling &tiling, const TargetDescription &target) {
-  if (int64_t bytes = tiling.countSharedBytes(); bytes > target.sharedBytes)
-    return llvm::formatv("slots take {0} bytes of shared memory, but a block has {1}: fewer slots, "
-                         "or fewer rows of tiles",
-                         bytes, target.sharedBytes);
-  if (int64_t needed = tiling.countRegisters(), most = tiling.getMostRegisters(target);
-      needed > most)
-    return llvm::formatv("a thread needs about {0} registers, but has {1}: fewer rows of tiles",
-                         needed, most);
-  return "";
-}
-
-/// A forward has no dO, dS and dQ to give slots to.
-static LogicalResult verifyChannels(AttentionFwdOp op, const TilingConstraints &constraints) {
-  for (auto [channel, asked] : llvm::zip_equal(tilingChannels, constraints.slots))
-    if (asked && llvm::none_of(forwardChannels, [&, name = channel](TilingChannel one) {
-          return tilingChannels[size_t(one)] == name;
-        }))
-      return op.emitError() << "slots: a forward has channels k, v and q, got '" << channel << "'";
-  return success();
-}
-
 /// Three warpgroups hide exponentials better than two, where registers hold their tiles, and read K
 /// and V less often. Blocks of a bitmap are rarely multiples of 192 rows.
 static int64_t rowsOfQ(AttentionFwdOp op, int64_t columns) {
@@ -94,7 +71,8 @@ static int64_t rowsOfQ(AttentionFwdOp op, int64_t columns) {
 FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
                                                    const TilingConstraints &constraints,
                                                    const TargetDescription &target) {
-  if (failed(verifyChannels(op, constraints)))
+  if (failed(
+          constraints.verifyChannels(forwardChannels, "a forward", [&] { return op.emitError(); })))
     return failure();
   auto orElse = [](int64_t asked, int64_t otherwise) { return asked ? asked : otherwise; };
   ForwardTiling tiling;
@@ -117,7 +95,8 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
     SlotCounts wanted = {{k, v, q, 0, 0, 0}};
     for (TilingChannel channel : forwardChannels)
       tiling.slots.of(channel) = orElse(constraints.slots.of(channel), wanted.of(channel));
-    reason = findReason(tiling, target);
+    reason = refusalOfRoom(tiling.countSharedBytes(), tiling.countRegisters(),
+                           tiling.getMostRegisters(target), "fewer rows of tiles", target);
     if (reason.empty())
       return tiling;
   }

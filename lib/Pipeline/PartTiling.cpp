@@ -5,7 +5,6 @@
 #include "RegisterEstimate.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/KernelCoverage.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -44,7 +43,7 @@ TilingAttr PartTiling::getAttr(MLIRContext *context) const {
           b.getNamedAttr(tilingChannels[size_t(channel)], b.getI64IntegerAttr(slots.of(channel))));
   }
   if (sharesSlots)
-    named.push_back(b.getNamedAttr("q_do", b.getI64IntegerAttr(slots.of(TilingChannel::Q))));
+    named.push_back(b.getNamedAttr(sharedChannel, b.getI64IntegerAttr(slots.of(TilingChannel::Q))));
   named.push_back(b.getNamedAttr("out", b.getI64IntegerAttr(slotsOut)));
   return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns, structure,
                          b.getDictionaryAttr(splits), b.getArrayAttr({}),
@@ -81,29 +80,6 @@ int64_t PartTiling::countSharedBytes() const {
          countConsumers() * slotsOut * ofOut;
 }
 
-static std::string findReason(const PartTiling &tiling, const TargetDescription &target) {
-  if (int64_t bytes = tiling.countSharedBytes(); bytes > target.sharedBytes)
-    return llvm::formatv("slots take {0} bytes of shared memory, but a block has {1}: fewer slots, "
-                         "or fewer rows of tiles",
-                         bytes, target.sharedBytes);
-  if (int64_t needed = tiling.countRegisters(), most = tiling.getMostRegisters(target);
-      needed > most)
-    return llvm::formatv("a thread needs about {0} registers, but has {1}: another structure, or "
-                         "fewer rows of tiles",
-                         needed, most);
-  return "";
-}
-
-static LogicalResult verifyChannels(AttentionBwdOp op, const TilingConstraints &constraints) {
-  for (auto [channel, asked] : llvm::zip_equal(tilingChannels, constraints.slots))
-    if (asked && llvm::none_of(partChannels, [&, name = channel](TilingChannel one) {
-          return tilingChannels[size_t(one)] == name;
-        }))
-      return op.emitError() << "slots: a part of the gradients has channels k, v, q and do, got '"
-                            << channel << "'";
-  return success();
-}
-
 namespace {
 /// Slots of K, V, Q and dO, and those through which results leave.
 struct SlotsOfPart {
@@ -114,7 +90,8 @@ struct SlotsOfPart {
 FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
                                              const TilingConstraints &constraints,
                                              const TargetDescription &target) {
-  if (failed(verifyChannels(op, constraints)))
+  if (failed(constraints.verifyChannels(partChannels, "a part of the gradients",
+                                        [&] { return op.emitError(); })))
     return failure();
   auto orAll = [](int64_t asked, ArrayRef<int64_t> all) -> SmallVector<int64_t> {
     return asked ? SmallVector<int64_t>{asked} : llvm::to_vector(all);
@@ -139,8 +116,10 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
                       : WarpStructure::Alternating};
   SmallVector<int64_t> rowsOfQ = orAll(constraints.tiles.q, tiling.ownsQ ? 128 : 64);
   SmallVector<int64_t> rowsOfKv =
-      tiling.ownsQ ? orAll(constraints.tiles.kv, {64, leastPartKvTile})
-                   : orAll(constraints.tiles.kv, tiling.columns > kernelWidths[2] ? 64 : 128);
+      tiling.ownsQ
+          ? orAll(constraints.tiles.kv, {64, leastPartKvTile})
+          : orAll(constraints.tiles.kv,
+                  tiling.countConsumers() == 2 ? FragmentAttr::rowsOfWarpgroup : kernelKvTile);
   std::string reason;
   for (int64_t kv : rowsOfKv)
     for (WarpStructure structure : structures)
@@ -159,7 +138,9 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
             tiling.slots.of(channel) = asked;
         if (!tiling.ownsQ && structure == WarpStructure::Overlapping)
           tiling.slots.of(TilingChannel::DOut) = tiling.slots.of(TilingChannel::Q);
-        reason = findReason(tiling, target);
+        reason = refusalOfRoom(tiling.countSharedBytes(), tiling.countRegisters(),
+                               tiling.getMostRegisters(target),
+                               "another structure, or fewer rows of tiles", target);
         if (reason.empty())
           return tiling;
       }

@@ -145,11 +145,12 @@ private:
     for (auto [op, role] : roles)
       if (role == Role::Compute || role == Role::Reduce)
         (role == Role::Compute ? computed : added).push_back(op);
-    if (items.ownsQ() && choice != ConsumerChoice::Together)
+    if (items.ownsQ() && choice == ConsumerChoice::ByGradient)
       return items.emitError()
-             << "a forward has one sum of outputs, and one role computes it: assign "
+             << "items that own q tiles have one sum of outputs, and one role computes it: assign "
                 "roles with consumers=together";
-    if (walk->getNumResults() < 2 || (choice == ConsumerChoice::Together && sumsFit())) {
+    if (walk->getNumResults() < 2 || choice == ConsumerChoice::Together ||
+        (choice == ConsumerChoice::Fitting && sumsFit())) {
       addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
           .ops.insert_range(computed);
       return success();

@@ -20,9 +20,6 @@ using namespace mlir::dash;
 
 static constexpr int64_t bytesOfHalf = 2, bytesOfSum = 4;
 
-/// Slots of both Q and dO, as --dash-assign-roles calls them where products overlap.
-static constexpr llvm::StringLiteral sharedChannel = "q_do";
-
 //===----------------------------------------------------------------------===//
 // The object
 //===----------------------------------------------------------------------===//
@@ -135,6 +132,19 @@ LogicalResult TilingConstraints::readSlots(StringRef text,
       return emitError() << "slots of '" << name << "' must be from 1 to " << maxDepth << ", got '"
                          << number << "'";
   }
+  return success();
+}
+
+LogicalResult
+TilingConstraints::verifyChannels(ArrayRef<TilingChannel> known, StringRef of,
+                                  function_ref<InFlightDiagnostic()> emitError) const {
+  auto nameOf = [](TilingChannel channel) { return tilingChannels[size_t(channel)]; };
+  auto names = llvm::map_to_vector(known, nameOf);
+  for (auto [channel, asked] : llvm::zip_equal(tilingChannels, slots))
+    if (asked && !llvm::is_contained(names, channel))
+      return emitError() << "slots: " << of << " has channels "
+                         << llvm::join(ArrayRef(names).drop_back(), ", ") << " and " << names.back()
+                         << ", got '" << channel << "'";
   return success();
 }
 
@@ -264,6 +274,18 @@ double dash::priceOf(const Tiling &tiling, const TargetDescription &target, MLIR
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
+
+std::string dash::refusalOfRoom(int64_t sharedBytes, int64_t registers, int64_t mostRegisters,
+                                StringRef advice, const TargetDescription &target) {
+  if (sharedBytes > target.sharedBytes)
+    return llvm::formatv("slots take {0} bytes of shared memory, but a block has {1}: fewer slots, "
+                         "or fewer rows of tiles",
+                         sharedBytes, target.sharedBytes);
+  if (registers > mostRegisters)
+    return llvm::formatv("a thread needs about {0} registers, but has {1}: {2}", registers,
+                         mostRegisters, advice);
+  return "";
+}
 
 std::string dash::check(const Tiling &tiling, const TargetDescription &target,
                         MLIRContext *context) {

@@ -25,6 +25,9 @@ struct SlotCounts : std::array<int64_t, std::size(tilingChannels)> {
   int64_t of(TilingChannel channel) const { return (*this)[size_t(channel)]; }
 };
 
+/// Slots of both Q and dO, as --dash-assign-roles calls them where products overlap.
+constexpr llvm::StringLiteral sharedChannel = "q_do";
+
 struct Tiling;
 
 /// What the options ask of a tiling; what is 0, or `Fitting`, they leave to the choice.
@@ -36,6 +39,9 @@ struct TilingConstraints {
   /// Reads `q:3,k:1`.
   LogicalResult readSlots(StringRef text, llvm::function_ref<InFlightDiagnostic()> emitError);
   bool isMetBy(const Tiling &tiling) const;
+  /// Fails, naming the channel, if slots are asked for one that `of` has not.
+  LogicalResult verifyChannels(ArrayRef<TilingChannel> known, StringRef of,
+                               llvm::function_ref<InFlightDiagnostic()> emitError) const;
 };
 
 /// A product of a task, as the tiling has it. Sizes are those of the result, and of what is summed
@@ -92,6 +98,10 @@ TilingNeeds countNeeds(const Tiling &tiling, const TargetDescription &target, ML
 /// warpgroups wait for the tensor core where they alternate. It orders tilings; it predicts no
 /// time.
 double priceOf(const Tiling &tiling, const TargetDescription &target, MLIRContext *context);
+
+/// Why a block or a thread has no room for so much; "" where it has. `advice` is what else to take.
+std::string refusalOfRoom(int64_t sharedBytes, int64_t registers, int64_t mostRegisters,
+                          StringRef advice, const TargetDescription &target);
 
 /// Why kernels cannot have the tiling; "" where they can.
 std::string check(const Tiling &tiling, const TargetDescription &target, MLIRContext *context);

@@ -2,12 +2,15 @@
 """part_programs.py --json FILE [--tune]: dK and dV, and dQ, as programs of their own, on this GPU.
 
 They are the backward of head dims above 128. Kernels are compiled here, by libdash. Gradients are
-compared with float64, over memory that was NaN, and with PyTorch's own errors beside float64; they
+compared with float64, over memory that was NaN, beside what the tensors' type rounds away; they
 must have the same bytes in many repeats, alone and beside other work, with roles that sleep at
-random, and with other numbers of workers. Times are medians of rounds in a random order, of both
-programs one behind the other, beside cuDNN's backward, which is not deterministic; TFLOP/s count
-2 B H S^2 (3 dqk + 2 dv), half of it on causal masks. --tune times other tilings, too. The status is
-1 where an error is too large or bits differ.
+random, and with other numbers of workers. So must those of `attention`, which are compared with
+float64 too, of packed sequences at level `machine`, and of PyTorch's own attention once
+`dash_attn.enable` is called. Times are medians of rounds in a random order, of both programs one
+behind the other, beside cuDNN's backward, which is not deterministic: of level `run`, in the orders
+that `attention` takes, and of level `machine`. TFLOP/s count 2 B H S^2 (3 dqk + 2 dv), half of it
+on causal masks. --tune times other tilings, too. The status is 1 where an error is too large or
+bits differ.
 """
 
 from __future__ import annotations
@@ -24,18 +27,17 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
-from dash_attn import Kernel, reference  # noqa: E402
+from forwards import HIDDEN, TOKENS, UNION, Tensors, are_equal, inputs  # noqa: E402
+from dash_attn import CompileError, Kernel, attention, enable, reference  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
 from dash_attn.measure.timing import Variant, measure_whole  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
-TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 HEAD_DIMS = ((192, 192), (192, 128), (256, 256))
-BESIDE_PYTORCH = 1.05  # errors are at most those of PyTorch's backward, but for noise
-UNION = "window = [100, 0], union = #dash.union<columns = 20, window = [-1, 0]>"
-Tensors = tuple[torch.Tensor, ...]
+MOST_ERROR = 3e-3  # of `attention`, whose o is rounded
+BESIDE_ROUNDING = 1.05  # errors are at most those of the roundings alone, but for noise
 
 # mask, head dims of q and of v, q rows, kv rows, batch, heads, kv heads, element, softcap
 CASES: list[tuple[Any, ...]] = [
@@ -63,6 +65,7 @@ def compiled(
     head_dim_v: int,
     element: str = "bf16",
     softcap: float | None = None,
+    level: str = "machine",
     options: str = "",
 ) -> Kernel:
     types = {"dq": "!q", "dk": "!q", "dv": "!v"}
@@ -80,18 +83,20 @@ def compiled(
 !r = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r{arguments}, %scale: f32) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !q, !v, !v, !r, !v) outs({outs})
-      mask(<{mask}>) level(machine) scale(%scale){clauses}
+      mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
 }}""",
         f"{kind}{workers} {options}",
     )
 
 
-def pair_of(*problem: Any, options: tuple[str, str] = ("", "")) -> tuple[Kernel, Kernel]:
+def pair_of(
+    *problem: Any, options: tuple[str, str] = ("", ""), level: str = "machine"
+) -> tuple[Kernel, Kernel]:
     """The kernel of dK and dV, and that of dQ."""
     return (
-        compiled(("dk", "dv"), *problem, options=options[0]),
-        compiled(("dq",), *problem, options=options[1]),
+        compiled(("dk", "dv"), *problem, level=level, options=options[0]),
+        compiled(("dq",), *problem, level=level, options=options[1]),
     )
 
 
@@ -107,36 +112,18 @@ def over_nan(pair: tuple[Kernel, Kernel], given: Tensors, scale: float) -> Tenso
     return gradients
 
 
-def inputs(
-    head_dim: int,
-    head_dim_v: int,
-    q: int,
-    kv: int,
-    batch: int,
-    heads: int,
-    kv_heads: int,
-    dtype: Any,
-) -> Tensors:
-    """q, k, v and do."""
-    shapes = (
-        (heads, q, head_dim),
-        (kv_heads, kv, head_dim),
-        (kv_heads, kv, head_dim_v),
-        (heads, q, head_dim_v),
-    )
-    return tuple(torch.randn(batch, *shape, device="cuda").to(dtype) for shape in shapes)
-
-
-def are_equal(one: Tensors, other: Tensors) -> bool:
-    return all(torch.equal(x.view(torch.uint8), y.view(torch.uint8)) for x, y in zip(one, other))
+def with_gradient(*sizes: int, dtype: torch.dtype) -> Tensors:
+    """q, k, v and do. sizes: as `forwards.inputs` takes them."""
+    q, k, v = inputs(*sizes, dtype=dtype)
+    return q, k, v, torch.randn(*q.shape[:3], v.shape[3], device="cuda").to(dtype)
 
 
 def error_of(found: torch.Tensor, exact: torch.Tensor) -> float:
     return ((found.double() - exact).norm() / exact.norm().clamp(min=1e-30)).item()
 
 
-def of_pytorch(given: Tensors, mask: Mask, scale: float, softcap: float | None) -> Tensors:
-    """Gradients with the roundings of PyTorch: P, dP and dS of the tensors' type."""
+def of_rounding(given: Tensors, mask: Mask, scale: float, softcap: float | None) -> Tensors:
+    """Gradients in float64 but for P and dS, which have the tensors' type as factors."""
     q, k, v, do, o, lse = given
     dtype = q.dtype
     found = reference.backward(
@@ -152,7 +139,7 @@ def of_pytorch(given: Tensors, mask: Mask, scale: float, softcap: float | None) 
 def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
     mask, head_dim, head_dim_v, *sizes, element, softcap = case
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[element]
-    q, k, v, do = inputs(head_dim, head_dim_v, *sizes, dtype=dtype)
+    q, k, v, do = with_gradient(head_dim, head_dim_v, *sizes, dtype=dtype)
     q = q * (softcap / 2) if softcap else q
     scale, parsed = head_dim**-0.5, Mask.parse(mask)
     options = {"scale": scale, "mask": parsed, "softcap": softcap}
@@ -162,7 +149,7 @@ def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
     pair = pair_of(*problem)
     found = over_nan(pair, given, scale)
     exact = reference.backward(*(one.double() for one in given), **options)
-    rounding = of_pytorch(given, parsed, scale, softcap)
+    rounding = of_rounding(given, parsed, scale, softcap)
     names = ("dq", "dk", "dv")
     errors = {name: error_of(one, exact[name]) for name, one in zip(names, found)}
     theirs = {name: error_of(one, exact[name]) for name, one in zip(names, rounding)}
@@ -189,9 +176,81 @@ def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
 
 def is_right(one: dict[str, Any]) -> bool:
     return all(one["bits"].values()) and all(
-        error <= BESIDE_PYTORCH * one["errors_of_rounding"][name]
+        error <= BESIDE_ROUNDING * one["errors_of_rounding"][name]
         for name, error in one["errors"].items()
     )
+
+
+def check_attention(head_dims: tuple[int, int], repeats: int, **options: Any) -> dict[str, Any]:
+    """Gradients of `attention` beside float64, and whether they are the same on every run."""
+    q, k, v, do = with_gradient(*head_dims, 1000, 1000, 2, 4, 4, dtype=torch.bfloat16)
+    found = gradients_of(lambda *x: attention(*x, **options), q, k, v, do)
+    of = {
+        "scale": head_dims[0] ** -0.5,
+        "mask": Mask.parse("causal" if options.get("causal") else "full"),
+        "softcap": options.get("softcap"),
+    }
+    exact_o, exact_lse = reference.forward(q.double(), k.double(), v.double(), **of)
+    exact = reference.backward(*(one.double() for one in (q, k, v, do)), exact_o, exact_lse, **of)
+    again = [gradients_of(lambda *x: attention(*x, **options), q, k, v, do) for _ in range(repeats)]
+    return {
+        "head_dims": list(head_dims),
+        "options": options,
+        "errors": {
+            name: error_of(one, exact[name]) for name, one in zip(("dq", "dk", "dv"), found)
+        },
+        "bits": {f"{repeats} repeats": all(are_equal(one, found) for one in again)},
+    }
+
+
+def gradients_of(function: Callable[..., torch.Tensor], *tensors: torch.Tensor) -> Tensors:
+    """tensors: q, k, v and do."""
+    *given, do = (one.detach() for one in tensors)
+    for one in given:
+        one.requires_grad_()
+    return torch.autograd.grad(function(*given), given, do)
+
+
+def check_packed(head_dims: tuple[int, int]) -> dict[str, Any]:
+    """At level `machine` a sequence has the same bits packed and alone."""
+    bounds = (0, 300, 300, 700, 1000)
+    offsets = torch.tensor(bounds, dtype=torch.int32, device="cuda")
+    whole = [
+        one[0].transpose(0, 1).contiguous()
+        for one in with_gradient(*head_dims, 1000, 1000, 1, 4, 2, dtype=torch.bfloat16)
+    ]
+    options = {"causal": True, "level": "machine"}
+    packed = gradients_of(
+        lambda *x: attention(*x, cu_seqlens_q=offsets, max_seqlen_q=400, **options), *whole
+    )
+    same = True
+    for first, last in zip(bounds, bounds[1:]):
+        if first < last:
+            alone = gradients_of(
+                lambda *x: attention(*x, **options),
+                *(one[first:last].transpose(0, 1)[None] for one in whole),
+            )
+            mine = [one[first:last].contiguous() for one in packed]
+            same &= are_equal(mine, [one[0].transpose(0, 1).contiguous() for one in alone])
+    return {"head_dims": list(head_dims), "bits": {"packed and alone": same}}
+
+
+def check_drop_in(repeats: int) -> dict[str, Any]:
+    """PyTorch's own attention at head dim 256 has gradients of dash: the same on every run."""
+    tensors = with_gradient(256, 256, 1000, 1000, 2, 4, 4, dtype=torch.bfloat16)
+    own = torch.nn.functional.scaled_dot_product_attention
+    with enable() as one:
+        found = [gradients_of(lambda *x: own(*x, is_causal=True), *tensors) for _ in range(repeats)]
+        left = dict(one.left)
+    return {
+        "head_dims": [256, 256],
+        "bits": {
+            f"{repeats} repeats of PyTorch's attention": all(
+                are_equal(other, found[0]) for other in found
+            ),
+            "served": not left,
+        },
+    }
 
 
 def cudnn(q: Any, k: Any, v: Any, do: Any, is_causal: bool) -> Callable[[], Any]:
@@ -203,12 +262,12 @@ def cudnn(q: Any, k: Any, v: Any, do: Any, is_causal: bool) -> Callable[[], Any]
     )
 
 
+# By name: the level, and options of dK and dV and of dQ.
 TUNED = {
-    "alternating": ("structure=alternating", "structure=alternating"),
-    "overlapping": ("structure=overlapping", "structure=overlapping"),
-    "descending": ("kind=descending", "kind=ascending"),
-    "shift": ("kind=shift", ""),
-    "symmetric-shift": ("kind=symmetric-shift", ""),
+    "alternating": ("machine", "structure=alternating", "structure=alternating"),
+    "overlapping": ("machine", "structure=overlapping", "structure=overlapping"),
+    "descending": ("run", "kind=descending", "kind=ascending"),
+    "shift": ("run", "kind=shift", ""),
 }
 
 
@@ -216,34 +275,32 @@ def measured(
     head_dims: tuple[int, int], mask: str, rows: int, rounds: int, rng: random.Random, tunes: bool
 ) -> dict[str, Any]:
     heads, batch = HIDDEN // head_dims[0], TOKENS // rows
-    q, k, v, do = inputs(*head_dims, rows, rows, batch, heads, heads, dtype=torch.bfloat16)
+    q, k, v, do = with_gradient(*head_dims, rows, rows, batch, heads, heads, dtype=torch.bfloat16)
     scale, is_causal = head_dims[0] ** -0.5, mask == "causal"
     o, lse = torch.randn_like(do), torch.randn(q.shape[:3], device="cuda") + 8
     given = (q, k, v, do, o, lse)
     gradients = tuple(torch.empty_like(one) for one in (q, k, v))
     dq, dk, dv = gradients
+    of_run = "kind=symmetric-shift" if is_causal else ""  # as `attention` takes it
+    asked = {"dash": ("run", of_run, ""), "dash machine": ("machine", "", "")}
     variants = []
-    for name, options in ({"dash": ("", "")} | (TUNED if tunes else {})).items():
+    for name, (level, *options) in (asked | (TUNED if tunes else {})).items():
         try:  # what does not fit is left out
-            pair = pair_of(mask, *head_dims, options=options)
-        except Exception as error:  # noqa: BLE001
+            pair = pair_of(mask, *head_dims, options=options, level=level)
+        except CompileError as error:
             print(f"  {name}: {str(error).splitlines()[0]}")
             continue
-        variants.append(Variant(name, lambda pair=pair: run(pair, given, gradients, scale)))
-        if name == "dash" or tunes:
-            of_kv, of_q = pair
-            variants.append(
-                Variant(
-                    f"{name} dk dv",
-                    lambda one=of_kv: one.backward(*given, None, dk, dv, scale=scale),
-                )
-            )
-            variants.append(
-                Variant(
-                    f"{name} dq",
-                    lambda one=of_q: one.backward(*given, dq, None, None, scale=scale),
-                )
-            )
+        variants += [
+            Variant(name, lambda pair=pair: run(pair, given, gradients, scale)),
+            Variant(
+                f"{name} dk dv",
+                lambda one=pair[0]: one.backward(*given, None, dk, dv, scale=scale),
+            ),
+            Variant(
+                f"{name} dq",
+                lambda one=pair[1]: one.backward(*given, dq, None, None, scale=scale),
+            ),
+        ]
     try:
         theirs = cudnn(q, k, v, do, is_causal)
         theirs()
@@ -281,6 +338,15 @@ def main() -> int:
     for case in CASES:
         checks.append(check(case, arguments.repeats))
         print(checks[-1], flush=True)
+    products = [
+        check_attention(head_dims, 10, **options)
+        for head_dims in HEAD_DIMS
+        for options in ({"causal": True}, {"causal": True, "level": "machine"}, {"softcap": 30.0})
+    ]
+    products += [check_packed(head_dims) for head_dims in HEAD_DIMS]
+    products.append(check_drop_in(10))
+    for one in products:
+        print(one, flush=True)
     rng = random.Random(0)
     for head_dims in HEAD_DIMS:
         for mask in ("causal", "full"):
@@ -297,10 +363,16 @@ def main() -> int:
                 "gpu": torch.cuda.get_device_name(),
                 "torch": torch.__version__,
                 "checks": checks,
+                "attention": products,
                 "speeds": speeds,
             },
         )
     wrong = [one for one in checks if not is_right(one)]
+    wrong += [
+        one
+        for one in products
+        if not all(one["bits"].values()) or max(one.get("errors", {"": 0}).values()) > MOST_ERROR
+    ]
     for one in wrong:
         print("wrong:", one)
     return bool(wrong)

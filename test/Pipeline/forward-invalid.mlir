@@ -24,5 +24,5 @@
 // OPEN: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096
 // BITMAP: error: kernels cover bitmaps of batches of equal sequences, not of 'sequences'
 // BACKWARD: error: kernels of items that own q tiles have a program of their own, and this one has items that own kv tiles too: run it on the CPU (--dash-lower-to-loops, dash-run), or write two programs, outs(dk = ..., dv = ...) and outs(dq = ...)
-// CONSUMERS: fwd-causal.mlir:[[#]]:3: error: a forward has one sum of outputs, and one role computes it: assign roles with consumers=together
+// CONSUMERS: fwd-causal.mlir:[[#]]:3: error: items that own q tiles have one sum of outputs, and one role computes it: assign roles with consumers=together
 // CONTRIBUTIONS: fwd-causal.mlir:[[#]]:3: error: has no role that adds sums of steps, so there are no contributions to keep: drop 'contributions'

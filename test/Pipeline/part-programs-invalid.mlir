@@ -1,7 +1,7 @@
 // What programs of a part of the gradients cannot have.
 // RUN: rm -rf %t && split-file %s %t
-// RUN: %python %S/../Emulator/part_program.py dk,dv 192 %dash_examples/bwd-causal.mlir > %t/kv.mlir
-// RUN: %python %S/../Emulator/part_program.py dq 192 %dash_examples/bwd-causal.mlir > %t/q.mlir
+// RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 192 %dash_examples/bwd-causal.mlir > %t/kv.mlir
+// RUN: %python %dash_src/tools/scripts/part_program.py dq 192 %dash_examples/bwd-causal.mlir > %t/q.mlir
 // RUN: not dash-opt %t/kv.mlir --dash-choose-tiling=slots=ds:2 2>&1 | FileCheck %s --check-prefix=SLOTS
 // SLOTS: kv.mlir:[[#]]:3: error: slots: a part of the gradients has channels k, v, q and do, got 'ds'
 // RUN: not dash-opt %t/q.mlir --dash-choose-tiling='kv-tile=128' 2>&1 | FileCheck %s --check-prefix=ROOM

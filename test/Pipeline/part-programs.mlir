@@ -1,7 +1,7 @@
 // Programs of a part of the gradients: dK and dV have a consumer each where a thread cannot hold both sums, dQ has LSE and delta by rows.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../Emulator/part_program.py dk,dv 256 %dash_examples/bwd-causal.mlir > %t/kv.mlir
-// RUN: %python %S/../Emulator/part_program.py dq 256 %dash_examples/bwd-causal.mlir > %t/q.mlir
+// RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 256 %dash_examples/bwd-causal.mlir > %t/kv.mlir
+// RUN: %python %dash_src/tools/scripts/part_program.py dq 256 %dash_examples/bwd-causal.mlir > %t/q.mlir
 // RUN: dash-opt %t/kv.mlir --dash-choose-tiling | FileCheck %s --check-prefix=KV
 // KV: #dash.tiling<tiles = <q = 64, kv = 64>, columns = 256, structure = alternating, splits = {dk = 1 x 1, dp = 1 x 1, dv = 1 x 1, s = 1 x 1}, hold = [], slots = {do = 2, k = 1, out = 2, q = 2, v = 1}>
 // RUN: dash-opt %t/q.mlir --dash-choose-tiling | FileCheck %s --check-prefix=Q

@@ -346,7 +346,7 @@ def refusals() -> None:
             and not set(why.certificate.split()) & set(without.certificate.split())
         )
     problem.PLATFORM = "gpu"
-    assert sinks.refusal_of_sink(sink, q, "bhsd").startswith(
+    assert sinks.refusal_of_sink(sink, q, q, "bhsd").startswith(
         "sink: expected an array on a CUDA device, found one on '"
     )
     problem.PLATFORM = "cpu"

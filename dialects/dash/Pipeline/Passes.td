@@ -117,9 +117,11 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
     dimension contiguous; delta, unless it is an argument in place of o, and the sums of dQ, and
     with parts of dK and dV, in memory that the function allocates; one scale, an argument or a
     constant, which is that of `dash.softcap` if scores are capped; a sink. Orders must be proven
-    (`min_workers`). Forwards are covered, too: head dims up to 256, batches of equal sequences, and
-    a scale that is an argument or above 0. Formulas must not need more workers
-    than there are, at any size. Tables must have sizes that `dash-check-sizes` accepts.
+    (`min_workers`). Forwards are covered, too: head dims up to 256, in tiles of up to 256 columns,
+    and a scale that is an argument or above 0. So are dK and dV alone, and dQ alone, up to the same
+    head dims: items that own q tiles have a function of their own, and these programs have no sink
+    and one part. Formulas must not need more workers than there are, at any size. Tables must have
+    sizes that `dash-check-sizes` accepts.
 
     Needs: `dash-tile`, which states the roles of arguments (`dash.tensor`), and
     `dash-apply-schedule`; for orders written by hand, `dash-verify-schedule`. Leaves: everything as
@@ -163,14 +165,16 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     Sums of steps (dQ) belong to the consumer that makes their factors. A loaded tile that both need
     goes through one channel that both wait for, each releasing its slots by itself. A consumer that
     exchanges nothing has slots of its own for its result to leave through. The warpgroups of the
-    tiling are those of each consumer.
+    tiling are those of each consumer. By default a problem gets this where a thread would need
+    more than 128 registers for all sums: dK and dV above head dim 128.
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
 
-    Items that own q tiles, those of a forward, have no role that adds. `load-kv` loads K and V of
-    each step, each with slots of its own, and `load-q` Q of each item. A step is told its kv tile,
-    too: the end of the rows may cut it. `dash.visible` becomes `dash.hide`.
+    Items that own q tiles, those of a forward or of dQ alone, have no role that adds. `load-kv`
+    loads K and V of each step, each with slots of its own, and `load-q` Q of each item; for dQ, dO
+    with delta, too, and the LSE with Q. A step is told its kv tile, too: the end of the rows may
+    cut it. `dash.visible` becomes `dash.hide`.
 
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
@@ -180,8 +184,9 @@ def AssignRoles : Pass<"dash-assign-roles"> {
   }];
   let options = [
     Option<"consumers", "consumers", "::mlir::dash::ConsumerChoice",
-           /*default=*/"::mlir::dash::ConsumerChoice::Together",
-           "Which roles multiply. `together` is the default because S and P are computed once",
+           /*default=*/"::mlir::dash::ConsumerChoice::Fitting",
+           "Which roles multiply: `together`, which computes S and P once, `by-gradient`, or "
+           "`fitting`, together where a thread holds all sums",
            [{::mlir::dash::consumerWords()}]>,
   ];
   let statistics = [

@@ -76,11 +76,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<GradientSplit> split{
       *this, "split", llvm::cl::desc("The gradient with a main kernel of its own: none or dv"),
       llvm::cl::init(TileOptions().split), splitWords()};
-  Option<ConsumerChoice> consumers{
-      *this, "consumers",
-      llvm::cl::desc(
-          "The roles that multiply: together, or by-gradient, one for each of dV and dK"),
-      llvm::cl::init(AssignRolesOptions().consumers), consumerWords()};
+  Option<ConsumerChoice> consumers{*this, "consumers",
+                                   llvm::cl::desc("The roles that multiply: together, by-gradient, "
+                                                  "one for each of dV and dK, or what fits"),
+                                   llvm::cl::init(AssignRolesOptions().consumers), consumerWords()};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),

@@ -20,9 +20,10 @@ inline auto structureWords() {
 }
 
 /// Which roles multiply: one that does it all, or one for each gradient that an item sums up.
-enum class ConsumerChoice { Together, ByGradient };
+enum class ConsumerChoice { Fitting, Together, ByGradient };
 inline auto consumerWords() {
   return llvm::cl::values(
+      clEnumValN(ConsumerChoice::Fitting, "fitting", "together where a thread holds all sums"),
       clEnumValN(ConsumerChoice::Together, "together", "one role multiplies"),
       clEnumValN(ConsumerChoice::ByGradient, "by-gradient", "a role for each sum of an item"));
 }

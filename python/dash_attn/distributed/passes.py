@@ -19,16 +19,16 @@ from .plan import (
     DV,
     FORWARD,
     HOME,
+    K,
     LSE,
     NODE,
+    O,
+    Q,
     SERVER,
     SUMS,
-    K,
-    O,
+    V,
     Phase,
     Plan,
-    Q,
-    V,
 )
 from .problem import Leaf
 from .rows import Format, Piece, Rows

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from .plan import DELTA, DK, DO, DQ, DV, LSE, SUMS, K, Message, O, Q, V
+from .plan import DELTA, DK, DO, DQ, DV, K, LSE, O, Q, SUMS, V, Message
 from .problem import Problem
 
 OF_QUERIES = Q | DO | LSE | DELTA | O | DQ  # of the query heads of a kv head

@@ -95,11 +95,10 @@ class Kernel:
         self._is_forward = not set(GRADIENTS) & set(self._tensors)
         output = "delta" if self._takes_delta else "o"
         backward = (*TENSORS[:OUTPUT], output, *TENSORS[OUTPUT + 1 :])
-        for part in PARTS:  # a program of dk and dv, or of dq, has no other gradients
-            if set(GRADIENTS) & set(self._tensors) == set(part):
-                backward = tuple(
-                    name for name in backward if name not in set(GRADIENTS) - set(part)
-                )
+        # a program of dk and dv, or of dq, has no other gradients
+        own = tuple(name for name in GRADIENTS if name in self._tensors)
+        own = own if own in PARTS else GRADIENTS
+        backward = tuple(name for name in backward if name not in GRADIENTS or name in own)
         self._names: tuple[str, ...] = FORWARD if self._is_forward else backward
         for names in (SINK[:1] if self._is_forward else SINK, LENGTHS):
             self._names += names if set(names) & set(self._tensors) else ()
