@@ -73,11 +73,22 @@ SmallVector<Value> dash::loadRows(PtxBuilder &b, const ThreadPlace &place, Value
   return words;
 }
 
+/// 16 bytes of each thread of a warpgroup.
+static constexpr int64_t bytesOfGroup = 128 * 16;
+
 void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address) {
-  constexpr int64_t groupBytes = 128 * 16; // of all threads
   Value first = b.add(address, place.vector);
   for (size_t i = 0; i < sums.size(); i += 4)
-    hopper::storeFloats4(b, sums.slice(i, 4), first, i / 4 * groupBytes);
+    hopper::storeFloats4(b, sums.slice(i, 4), first, i / 4 * bytesOfGroup);
+}
+
+SmallVector<Value> dash::loadFragment(PtxBuilder &b, const ThreadPlace &place, Value address,
+                                      int64_t count) {
+  Value first = b.add(address, place.vector);
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < count; i += 4)
+    sums.append(hopper::loadFloats4(b, first, i / 4 * bytesOfGroup));
+  return sums;
 }
 
 SmallVector<Value> dash::loadColumns(PtxBuilder &b, const ThreadPlace &place, Value address,

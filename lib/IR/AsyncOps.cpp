@@ -100,6 +100,19 @@ LogicalResult SlotTileOp::verify() {
 LogicalResult LoadRowOp::verify() {
   return verifyTileOfSlot(*this, "result", getType(), getChannel().getType(), getElement());
 }
+LogicalResult LoadFragmentOp::verify() {
+  RankedTensorType result = getType();
+  if (failed(verifyTileOfSlot(*this, "result", result, getChannel().getType(), getElement())))
+    return failure();
+  if (result.getRank() != 2 || !result.getElementType().isF32())
+    return emitOpError() << "threads read what threads have put: expected a tile of 'f32', got "
+                         << result;
+  auto kept = cast<RankedTensorType>(getChannel().getType().getTiles()[getElement()]);
+  if (kept.getEncoding() == result.getEncoding())
+    return success();
+  return emitOpError() << "'result' must have the layout of the slot's tile, " << kept.getEncoding()
+                       << ", got " << result.getEncoding();
+}
 LogicalResult StoreFragmentOp::verify() {
   if (std::optional<uint64_t> slice = getSlice()) {
     ChannelType channel = getChannel().getType();

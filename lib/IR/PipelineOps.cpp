@@ -281,6 +281,20 @@ bool ChannelOp::isWayOut() {
   });
 }
 
+bool ChannelOp::passesRegisters() {
+  ArrayRef<Type> tiles = getType().getTiles();
+  auto isOfThreads = [](Type type) {
+    auto tile = cast<RankedTensorType>(type);
+    return tile.getRank() == 2 && WaitOp::isReadByThreads(tile);
+  };
+  auto isInConsumer = [](Operation *user) {
+    auto role = user->getParentOfType<RoleOp>();
+    return role && role.isConsumer();
+  };
+  return !tiles.empty() && llvm::all_of(tiles, isOfThreads) &&
+         llvm::all_of(getResult().getUsers(), isInConsumer);
+}
+
 LogicalResult ChannelOp::verify() {
   if (failed(verifyRange(*this, "depth", getDepth(), 1, maxCount)))
     return failure();

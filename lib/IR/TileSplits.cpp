@@ -19,8 +19,12 @@ bool dash::needsExchange(SplitAttr made, SplitAttr product, bool isLeft, bool is
 static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 /// The tile lies in a slot, or is read from memory: no thread holds it yet. Row vectors that come
-/// from there belong to columns, and those that threads compute to rows.
+/// from there belong to columns, and those that threads compute to rows. What other threads held
+/// goes to the same registers.
 static bool isInMemory(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (tile.getDefiningOp<WaitOp>() && type.getRank() == 2 && WaitOp::isReadByThreads(type))
+    return false;
   return isa_and_present<WaitOp, HeldOp, LoadOp>(tile.getDefiningOp());
 }
 

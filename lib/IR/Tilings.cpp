@@ -130,12 +130,17 @@ void dash::printHeld(AsmPrinter &printer, ArrayAttr hold) {
   printer << ']';
 }
 
-LogicalResult TilingAttr::verify(EmitError emitError, TilesAttr, int64_t columns, WarpStructure,
-                                 DictionaryAttr splits, ArrayAttr hold, DictionaryAttr slots) {
+LogicalResult TilingAttr::verify(EmitError emitError, TilesAttr, int64_t columns, int64_t columnsV,
+                                 WarpStructure, DictionaryAttr splits, ArrayAttr hold,
+                                 DictionaryAttr slots) {
   constexpr int64_t step = 8; // as head dims
-  if (columns < step || columns % step != 0)
-    return emitError() << "'columns' must be a positive multiple of " << step << ", got "
-                       << columns;
+  for (auto [name, number] : {std::pair("columns", columns), {"columns_v", columnsV}})
+    if (number % step != 0 || number < (name == StringRef("columns") ? step : 0))
+      return emitError() << "'" << name << "' must be a positive multiple of " << step << ", got "
+                         << number;
+  if (columnsV == columns)
+    return emitError() << "'columns_v' are stated where they are not 'columns', got " << columns
+                       << " of both";
   if (splits.empty())
     return emitError() << "a tiling has a split at least";
   auto warpgroupsOf = [](NamedAttribute entry) {

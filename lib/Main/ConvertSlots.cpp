@@ -162,6 +162,26 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
   }
 };
 
+struct ConvertLoadFragment : KernelPattern<LoadFragmentOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(LoadFragmentOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    FragmentAttr layout = fragmentOf(op.getType());
+    if (!consumer || !layout || layout.getKind() != FragmentKind::Accumulator)
+      return rewriter.notifyMatchFailure(op, "only threads of a consumer hold sums");
+    PtxBuilder b(op.getLoc(), rewriter);
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
+    SmallVector<Value> registers = loadFragment(
+        b, consumer->place, b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)),
+        layout.getNumRegisters(shape));
+    rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
+    return success();
+  }
+};
+
 /// If products overlap, a step needs all registers. So work done once an item reads the thread's
 /// place again.
 static ThreadPlace placeOf(PtxBuilder &b, Operation *op, const ConsumerValues &consumer,
@@ -231,5 +251,6 @@ void dash::populateSlotPatterns(const TypeConverter &types, const MainKernel &ke
                                 RewritePatternSet &patterns) {
   patterns.add<ConvertRing, ConvertMbarrierWait, ConvertMbarrierArrive, ConvertMbarrierExpect,
                ConvertWriteIndices, ConvertReadIndices, ConvertSlotTile, ConvertLoadRow,
-               ConvertLoadFactor, ConvertStoreFragment>(types, patterns.getContext(), kernel);
+               ConvertLoadFragment, ConvertLoadFactor, ConvertStoreFragment>(
+      types, patterns.getContext(), kernel);
 }

@@ -75,7 +75,8 @@ private:
     op.setTilingAttr(chosen);
     remark::passed(op.getLoc(), remark::RemarkOpts::name("tiling").category(getArgument()))
         << remark::metric("q", tiling.tiles.q) << remark::metric("kv", tiling.tiles.kv)
-        << remark::metric("columns", tiling.columns)
+        << remark::metric("columns", tiling.widths.ofQ)
+        << remark::metric("columnsV", tiling.widths.ofV)
         << remark::metric("structure", stringifyEnum(tiling.structure))
         << remark::metric("registers", tiling.countRegisters())
         << remark::metric("sharedBytes", tiling.countSharedBytes());
@@ -109,7 +110,8 @@ private:
     TileShape shape = constraints.tiles;
     if (failed(TilesAttr::verify(emitError, shape.q ? shape.q : kernelQTiles[0],
                                  shape.kv ? shape.kv : kernelKvTile)) ||
-        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false, emitError)))
+        failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false, emitError)) ||
+        failed(constraints.verifyChannels(wholeChannels, "a backward of all gradients", emitError)))
       return failure();
     if (const MeasuredTilings::Entry *entry = measured.find(op, constraints, *described)) {
       set(op, entry->tiling, entry->record);

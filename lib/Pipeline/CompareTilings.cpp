@@ -62,7 +62,7 @@ private:
   };
 
   void write(raw_ostream &os, AttentionBwdOp op, const MeasuredTilings &measured) {
-    int64_t columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+    int64_t columns = kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false).ofQ;
     SmallVector<Tiling> fitting;
     SmallVector<std::pair<double, size_t>> byPrice; // and the number in `fitting`
     SmallVector<Refused> refused;

@@ -25,11 +25,10 @@ TilingAttr ForwardTiling::getAttr(MLIRContext *context) const {
   for (StringRef product : {"o", "s"})
     splits.push_back(b.getNamedAttr(product, split));
   for (TilingChannel channel : forwardChannels)
-    named.push_back(
-        b.getNamedAttr(tilingChannels[size_t(channel)], b.getI64IntegerAttr(slots.of(channel))));
-  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns, structure,
-                         b.getDictionaryAttr(splits), b.getArrayAttr({}),
-                         b.getDictionaryAttr(named));
+    named.push_back(b.getNamedAttr(nameOf(channel), b.getI64IntegerAttr(slots.of(channel))));
+  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), widths.ofQ,
+                         widths.getOwnOfV(), structure, b.getDictionaryAttr(splits),
+                         b.getArrayAttr({}), b.getDictionaryAttr(named));
 }
 
 int64_t ForwardTiling::countRegisters() const {
@@ -39,7 +38,7 @@ int64_t ForwardTiling::countRegisters() const {
     return registersOf(rows * columns * bytes, threads);
   };
   // O; S, and P rounded beside it; references, sums and factors of two rows.
-  return ofTile(columns, bytesOfSum) + ofTile(tiles.kv, bytesOfSum) +
+  return ofTile(widths.ofV, bytesOfSum) + ofTile(tiles.kv, bytesOfSum) +
          ofTile(tiles.kv, bytesOfHalf) + 3 * FragmentAttr::registersPerRow + registersForAddresses;
 }
 
@@ -54,16 +53,17 @@ int64_t ForwardTiling::countSharedBytes() const {
   };
   // O leaves by panels.
   constexpr int64_t mostColumnsOfPanel = SwizzledAttr::mostBytes / bytesOfHalf;
-  return reservedBytes + slots.of(TilingChannel::Q) * tile(tiles.q, columns) +
-         (slots.of(TilingChannel::K) + slots.of(TilingChannel::V)) * tile(tiles.kv, columns) +
+  return reservedBytes + slots.of(TilingChannel::Q) * tile(tiles.q, widths.ofQ) +
+         slots.of(TilingChannel::K) * tile(tiles.kv, widths.ofQ) +
+         slots.of(TilingChannel::V) * tile(tiles.kv, widths.ofV) +
          slotsOfWayOut * tile(tiles.q, mostColumnsOfPanel);
 }
 
 /// Three warpgroups hide exponentials better than two, where registers hold their tiles, and read K
 /// and V less often. Blocks of a bitmap are rarely multiples of 192 rows.
-static int64_t rowsOfQ(AttentionFwdOp op, int64_t columns) {
+static int64_t rowsOfQ(AttentionFwdOp op, const TileWidths &widths) {
   constexpr int64_t mostColumnsOfThree = 64, rowsOfThree = 3 * FragmentAttr::rowsOfWarpgroup;
-  if (columns <= mostColumnsOfThree && !op.getMask().getBlocks())
+  if (std::max(widths.ofQ, widths.ofV) <= mostColumnsOfThree && !op.getMask().getBlocks())
     return rowsOfThree;
   return rowsOfForward(op.getHeadDim(), op.getHeadDimV()).q;
 }
@@ -76,9 +76,9 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
     return failure();
   auto orElse = [](int64_t asked, int64_t otherwise) { return asked ? asked : otherwise; };
   ForwardTiling tiling;
-  tiling.columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+  tiling.widths = kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/true);
   tiling.tiles = {
-      orElse(constraints.tiles.q, rowsOfQ(op, tiling.columns)),
+      orElse(constraints.tiles.q, rowsOfQ(op, tiling.widths)),
       orElse(constraints.tiles.kv, rowsOfForward(op.getHeadDim(), op.getHeadDimV()).kv)};
   tiling.structure = constraints.structure == StructureChoice::Alternating
                          ? WarpStructure::Alternating
@@ -92,7 +92,7 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
   // least by K: S gives it back before the softmax.
   constexpr int64_t candidates[][3] = {{3, 3, 2}, {2, 2, 2}, {3, 3, 1}, {2, 2, 1}, {1, 2, 1}};
   for (auto [k, v, q] : candidates) {
-    SlotCounts wanted = {{k, v, q, 0, 0, 0}};
+    SlotCounts wanted = {{k, v, q}};
     for (TilingChannel channel : forwardChannels)
       tiling.slots.of(channel) = orElse(constraints.slots.of(channel), wanted.of(channel));
     reason = refusalOfRoom(tiling.countSharedBytes(), tiling.countRegisters(),

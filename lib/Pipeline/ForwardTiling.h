@@ -4,6 +4,7 @@
 #define DASH_LIB_PIPELINE_FORWARDTILING_H
 
 #include "Tiling.h"
+#include "dash/Pipeline/KernelCoverage.h"
 
 namespace mlir::dash {
 
@@ -11,7 +12,7 @@ namespace mlir::dash {
 /// head dims choose it, or the caller.
 struct ForwardTiling {
   TileShape tiles;
-  int64_t columns = 0;
+  TileWidths widths = {0, 0};
   WarpStructure structure = WarpStructure::Overlapping;
   SlotCounts slots = {}; ///< of k, v and q
 

@@ -24,9 +24,14 @@ std::string dash::describeKernelHeadDims(bool isPart) {
 /// A warpgroup has 64 rows of a kv tile, and one or two multiply.
 static constexpr int64_t kernelKvTiles[] = {64, kernelKvTile};
 
-int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
-  int64_t most = std::max(headDim, headDimV);
-  return *llvm::find_if(kernelWidths, [&](int64_t width) { return most <= width; });
+TileWidths dash::kernelWidthsOf(int64_t headDim, int64_t headDimV, bool isPart) {
+  auto widthOf = [](int64_t columns) {
+    return *llvm::find_if(kernelWidths, [&](int64_t width) { return columns <= width; });
+  };
+  if (isPart)
+    return {widthOf(headDim), widthOf(headDimV)};
+  int64_t ofAll = widthOf(std::max(headDim, headDimV));
+  return {ofAll, ofAll};
 }
 
 LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV, bool isPart,
@@ -93,19 +98,26 @@ LogicalResult dash::verifyWidths(ItemsOp items) {
   auto columnsOf = [](Value tensor) {
     return cast<MemRefType>(tensor.getType()).getShape().back();
   };
-  int64_t expected = kernelWidthOf(columnsOf(items.getQ()), columnsOf(items.getV()));
   bool isPart = items.ownsQ() || !addsSums(items);
+  int64_t headDim = columnsOf(items.getQ()), headDimV = columnsOf(items.getV());
+  TileWidths widths = kernelWidthsOf(headDim, headDimV, isPart);
   auto check = [&](Operation *op, RankedTensorType tile, MemRefType tensor) {
     if (tile.getRank() == 1)
       return WalkResult::advance();
+    bool isOfV = tensor.getShape().back() == headDimV && headDimV != headDim;
+    int64_t expected = isOfV ? widths.ofV : widths.ofQ;
     if (tile.getShape().back() == expected)
       return WalkResult::advance();
     auto isOfSide = [&](int64_t width) { return width <= mostHeadDim(isPart); };
-    auto widths = llvm::map_range(llvm::make_filter_range(kernelWidths, isOfSide),
-                                  [](int64_t one) { return std::to_string(one); });
-    op->emitError() << "kernels take tiles of " << expected << " columns at these head dims, got "
-                    << tile.getShape().back() << " of a tensor with " << tensor.getShape().back()
-                    << ": tile with 'widths=" << llvm::join(widths, ",") << "' (--dash-tile)";
+    auto all = llvm::map_range(llvm::make_filter_range(kernelWidths, isOfSide),
+                               [](int64_t one) { return std::to_string(one); });
+    auto error = op->emitError() << "kernels take tiles of " << expected
+                                 << " columns at these head dims, got " << tile.getShape().back()
+                                 << " of a tensor with " << tensor.getShape().back() << ": ";
+    if (widths.ofQ == widths.ofV)
+      error << "tile with 'widths=" << llvm::join(all, ",") << "' (--dash-tile)";
+    else
+      error << "choose a tiling first (--dash-choose-tiling)";
     return WalkResult::interrupt();
   };
   WalkResult result = items.walk([&](Operation *op) -> WalkResult {

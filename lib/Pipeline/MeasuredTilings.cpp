@@ -97,7 +97,7 @@ FailureOr<MeasuredTilings> MeasuredTilings::read(StringRef path, MLIRContext *co
 const MeasuredTilings::Entry *MeasuredTilings::find(AttentionBwdOp op,
                                                     const TilingConstraints &constraints,
                                                     const TargetDescription &target) const {
-  int64_t columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+  int64_t columns = kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false).ofQ;
   bool isCapped = bool(op.getSoftcapAttr());
   auto fits = [&](Tiling tiling) {
     tiling.isCapped = isCapped;

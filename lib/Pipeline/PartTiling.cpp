@@ -13,7 +13,8 @@ static constexpr int64_t bytesOfHalf = 2, bytesOfSum = 4;
 
 /// The channels that a part has. Where products of steps overlap, Q and dO of a step share slots.
 static constexpr TilingChannel partChannels[] = {TilingChannel::K, TilingChannel::V,
-                                                 TilingChannel::Q, TilingChannel::DOut};
+                                                 TilingChannel::Q, TilingChannel::DOut,
+                                                 TilingChannel::P, TilingChannel::Out};
 
 static int64_t registersOfTile(int64_t columns, int64_t bytes) {
   return registersOf(FragmentAttr::rowsOfWarpgroup * columns * bytes,
@@ -25,8 +26,11 @@ int64_t PartTiling::getWarpgroups() const {
 }
 
 int64_t PartTiling::countConsumers() const {
-  return !ownsQ && 2 * registersOfTile(columns, bytesOfSum) > mostRegistersOfSums ? 2 : 1;
+  int64_t sums = registersOfTile(widths.ofQ + widths.ofV, bytesOfSum);
+  return !ownsQ && sums > mostRegistersOfSums ? 2 : 1;
 }
+
+bool PartTiling::sharesSlots() const { return !ownsQ && structure == WarpStructure::Overlapping; }
 
 TilingAttr PartTiling::getAttr(MLIRContext *context) const {
   Builder b(context);
@@ -35,31 +39,54 @@ TilingAttr PartTiling::getAttr(MLIRContext *context) const {
   for (StringRef product : ownsQ ? SmallVector<StringRef>{"dp", "dq", "s"}
                                  : SmallVector<StringRef>{"dk", "dp", "dv", "s"})
     splits.push_back(b.getNamedAttr(product, split));
-  bool sharesSlots = !ownsQ && structure == WarpStructure::Overlapping;
-  for (TilingChannel channel : partChannels) {
-    bool isShared = channel == TilingChannel::Q || channel == TilingChannel::DOut;
-    if (!sharesSlots || !isShared)
-      named.push_back(
-          b.getNamedAttr(tilingChannels[size_t(channel)], b.getI64IntegerAttr(slots.of(channel))));
-  }
-  if (sharesSlots)
-    named.push_back(b.getNamedAttr(sharedChannel, b.getI64IntegerAttr(slots.of(TilingChannel::Q))));
-  named.push_back(b.getNamedAttr("out", b.getI64IntegerAttr(slotsOut)));
-  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns, structure,
-                         b.getDictionaryAttr(splits), b.getArrayAttr({}),
-                         b.getDictionaryAttr(named));
+  auto addSlots = [&](StringRef channel, int64_t number) {
+    if (number > 0)
+      named.push_back(b.getNamedAttr(channel, b.getI64IntegerAttr(number)));
+  };
+  for (TilingChannel channel : partChannels)
+    if (!sharesSlots() || (channel != TilingChannel::Q && channel != TilingChannel::DOut))
+      addSlots(nameOf(channel), slots.of(channel));
+  if (sharesSlots())
+    addSlots(sharedChannel, slots.of(TilingChannel::Q));
+  SmallVector<Attribute> hold;
+  if (holdsK)
+    hold.push_back(b.getStringAttr("k"));
+  if (holdsV)
+    hold.push_back(b.getStringAttr("v"));
+  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), widths.ofQ,
+                         widths.getOwnOfV(), structure, b.getDictionaryAttr(splits),
+                         b.getArrayAttr(hold), b.getDictionaryAttr(named));
 }
 
 int64_t PartTiling::countRegisters() const {
   int64_t walked = ownsQ ? tiles.kv : tiles.q;
-  int64_t sums = (ownsQ || countConsumers() == 2 ? 1 : 2) * registersOfTile(columns, bytesOfSum);
-  // S and dP; beside them what is rounded, of the step before where products overlap.
-  int64_t inFlight = 2 * registersOfTile(walked, bytesOfSum);
-  int64_t rows =
-      ownsQ ? 2 * FragmentAttr::registersPerRow : 2 * registersOfRows(walked * bytesOfSum);
-  if (structure == WarpStructure::Overlapping)
-    inFlight += (ownsQ || countConsumers() == 2 ? 1 : 2) * registersOfTile(walked, bytesOfHalf);
-  return sums + inFlight + rows + registersForAddresses;
+  int64_t ofScores = registersOfTile(walked, bytesOfSum),
+          ofRows = ownsQ ? FragmentAttr::registersPerRow : registersOfRows(walked * bytesOfSum);
+  // What products of the step before read of registers, where products overlap.
+  bool overlaps = structure == WarpStructure::Overlapping;
+  int64_t ofFactor = overlaps ? registersOfTile(walked, bytesOfHalf) : 0;
+  int64_t ofDq = registersOfTile(widths.ofQ, bytesOfSum), ofDk = ofDq,
+          ofDv = registersOfTile(widths.ofV, bytesOfSum);
+  // S or P, and dP; the rows of both.
+  int64_t both = 2 * ofScores + 2 * ofRows + registersForAddresses;
+  if (ownsQ)
+    return ofDq + both + ofFactor;
+  if (countConsumers() == 1)
+    return ofDk + ofDv + both + 2 * ofFactor;
+  int64_t saved = slots.of(TilingChannel::P) > 0 ? ofRows : 0; // LSE is where P is made
+  int64_t ofK = holdsK ? registersOfTile(widths.ofQ, bytesOfHalf) : 0,
+          ofV = holdsV ? registersOfTile(widths.ofV, bytesOfHalf) : 0;
+  return ofFactor + std::max(ofDv + both - ofScores - ofRows + ofK, ofDk + both - saved + ofV);
+}
+
+/// Shared memory then gives S and dP half as much.
+void PartTiling::holdWhatFits(const TargetDescription &target) {
+  for (auto [k, v] : {std::pair(true, true), {true, false}, {false, false}}) {
+    holdsK = k;
+    holdsV = v;
+    if (countRegisters() <= getMostRegisters(target))
+      return;
+  }
 }
 
 int64_t PartTiling::getMostRegisters(const TargetDescription &target) const {
@@ -68,47 +95,62 @@ int64_t PartTiling::getMostRegisters(const TargetDescription &target) const {
 }
 
 int64_t PartTiling::countSharedBytes() const {
-  auto tile = [](int64_t rows, int64_t columns) {
-    return int64_t(llvm::alignTo(rows * columns * bytesOfHalf, tileAlignment));
+  auto tile = [](int64_t rows, int64_t columns, int64_t bytes = bytesOfHalf) {
+    return int64_t(llvm::alignTo(rows * columns * bytes, tileAlignment));
   };
-  int64_t ofQ = tile(tiles.q, columns) + llvm::alignTo(tiles.q * bytesOfSum, rowAlignment);
+  int64_t ofRows = llvm::alignTo(tiles.q * bytesOfSum, rowAlignment);
   // Results leave by panels: those of q rows as wide as a panel, those of kv rows as a factor of q.
   constexpr int64_t columnsOfPanel = SwizzledAttr::mostBytes / bytesOfHalf;
   int64_t ofOut = ownsQ ? tile(tiles.q, columnsOfPanel) : tile(tiles.kv, tiles.q);
-  return reservedBytes + (slots.of(TilingChannel::Q) + slots.of(TilingChannel::DOut)) * ofQ +
-         (slots.of(TilingChannel::K) + slots.of(TilingChannel::V)) * tile(tiles.kv, columns) +
-         countConsumers() * slotsOut * ofOut;
+  return reservedBytes + slots.of(TilingChannel::Q) * (tile(tiles.q, widths.ofQ) + ofRows) +
+         slots.of(TilingChannel::DOut) * (tile(tiles.q, widths.ofV) + ofRows) +
+         slots.of(TilingChannel::K) * tile(tiles.kv, widths.ofQ) +
+         slots.of(TilingChannel::V) * tile(tiles.kv, widths.ofV) +
+         slots.of(TilingChannel::P) * tile(tiles.kv, tiles.q, bytesOfSum) +
+         countConsumers() * slots.of(TilingChannel::Out) * ofOut;
 }
 
-namespace {
-/// Slots of K, V, Q and dO, and those through which results leave.
-struct SlotsOfPart {
-  int64_t k, v, q, dOut, out;
-};
-} // namespace
+/// What a part's slots may be, best first. What stays is loaded once an item. What is walked has a
+/// slot more where there is room: dQ reads K a step behind S.
+static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP) {
+  auto list = [&](std::initializer_list<std::array<int64_t, 6>> all) {
+    SmallVector<SlotCounts> counts;
+    for (auto [k, v, q, dOut, p, out] : all)
+      counts.push_back({{k, v, q, dOut, 0, 0, passesP ? p : 0, out}});
+    return counts;
+  };
+  if (tiling.ownsQ)
+    return list({{3, 3, 1, 1, 0, 2}, {2, 2, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 1}});
+  return list({{2, 2, 4, 4, 2, 2},
+               {1, 1, 4, 4, 2, 2},
+               {1, 1, 3, 3, 2, 2},
+               {1, 1, 3, 3, 2, 1},
+               {1, 1, 3, 3, 1, 1},
+               {1, 1, 2, 2, 2, 2},
+               {1, 1, 2, 2, 1, 1}});
+}
 
 FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
                                              const TilingConstraints &constraints,
                                              const TargetDescription &target) {
-  if (failed(constraints.verifyChannels(partChannels, "a part of the gradients",
+  PartTiling tiling;
+  tiling.ownsQ = op.ownsQ();
+  tiling.widths = kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/true);
+  // The slope of a softcap needs the scores, so what computes dS has P, too.
+  bool passesP = tiling.countConsumers() == 2 && !op.getSoftcapAttr();
+  auto hasChannel = [&](TilingChannel one) { return passesP || one != TilingChannel::P; };
+  auto known = llvm::to_vector(llvm::make_filter_range(partChannels, hasChannel));
+  if (failed(constraints.verifyChannels(known, "this part of the gradients",
                                         [&] { return op.emitError(); })))
     return failure();
   auto orAll = [](int64_t asked, ArrayRef<int64_t> all) -> SmallVector<int64_t> {
     return asked ? SmallVector<int64_t>{asked} : llvm::to_vector(all);
   };
-  // What stays is loaded once an item. What is walked has a slot more where there is room: dQ reads
-  // K a step behind S.
-  constexpr SlotsOfPart ofQ[] = {
-      {3, 3, 1, 1, 2}, {2, 2, 1, 1, 2}, {2, 1, 1, 1, 2}, {2, 1, 1, 1, 1}};
-  constexpr SlotsOfPart ofKv[] = {
-      {2, 2, 4, 4, 2}, {1, 1, 4, 4, 2}, {1, 1, 3, 3, 2}, {1, 1, 2, 2, 2}};
-  PartTiling tiling;
-  tiling.ownsQ = op.ownsQ();
-  tiling.columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
-  // Warpgroups of one role hide each other's element-wise work where they alternate. Roles of dK
-  // and dV take no turns, so the products of each run beside its own.
-  SmallVector<WarpStructure> structures = {WarpStructure::Overlapping, WarpStructure::Alternating};
-  if (tiling.countConsumers() == 1)
+  // Warpgroups of one role hide each other's element-wise work where they alternate, and the role
+  // of dK hides that of dV, which passes it P. Where both make P, the products of each run beside
+  // its own.
+  SmallVector<WarpStructure> structures = {WarpStructure::Alternating, WarpStructure::Overlapping};
+  if (tiling.countConsumers() == 2 && !passesP)
     std::swap(structures[0], structures[1]);
   if (constraints.structure != StructureChoice::Fitting)
     structures = {constraints.structure == StructureChoice::Overlapping
@@ -123,7 +165,7 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
   std::string reason;
   for (int64_t kv : rowsOfKv)
     for (WarpStructure structure : structures)
-      for (const SlotsOfPart &wanted : tiling.ownsQ ? ArrayRef(ofQ) : ArrayRef(ofKv)) {
+      for (const SlotCounts &wanted : listSlots(tiling, passesP)) {
         tiling.tiles = {rowsOfQ.front(), kv};
         tiling.structure = structure;
         auto tiles = TilesAttr::get(op.getContext(), tiling.tiles.q, tiling.tiles.kv);
@@ -131,13 +173,14 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
                                   tiling.ownsQ ? TensorSide::Q : TensorSide::KV, /*isPart=*/true},
                                  [&] { return op.emitError(); })))
           return failure();
-        tiling.slots = {{wanted.k, wanted.v, wanted.q, wanted.dOut, 0, 0}};
-        tiling.slotsOut = wanted.out;
+        tiling.slots = wanted;
         for (TilingChannel channel : partChannels)
           if (int64_t asked = constraints.slots.of(channel))
             tiling.slots.of(channel) = asked;
-        if (!tiling.ownsQ && structure == WarpStructure::Overlapping)
+        if (tiling.sharesSlots())
           tiling.slots.of(TilingChannel::DOut) = tiling.slots.of(TilingChannel::Q);
+        if (passesP)
+          tiling.holdWhatFits(target);
         reason = refusalOfRoom(tiling.countSharedBytes(), tiling.countRegisters(),
                                tiling.getMostRegisters(target),
                                "another structure, or fewer rows of tiles", target);

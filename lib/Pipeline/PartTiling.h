@@ -9,6 +9,7 @@
 #define DASH_LIB_PIPELINE_PARTTILING_H
 
 #include "Tiling.h"
+#include "dash/Pipeline/KernelCoverage.h"
 
 namespace mlir::dash {
 
@@ -16,13 +17,19 @@ namespace mlir::dash {
 struct PartTiling {
   bool ownsQ = false; ///< dQ; else dK and dV
   TileShape tiles = {0, 0};
-  int64_t columns = 0, slotsOut = 0;
+  TileWidths widths = {0, 0};
   WarpStructure structure = WarpStructure::Overlapping;
-  SlotCounts slots = {}; ///< of k, v, q and do
+  bool holdsK = false, holdsV = false; ///< in registers, as left factors of S and dP
+  SlotCounts slots = {}; ///< of k, v, q and do, of what leaves, and of P where it crosses
 
   int64_t getWarpgroups() const;
   /// The roles that multiply: one for each of dK and dV where a thread cannot hold both sums.
   int64_t countConsumers() const;
+  /// Holds K in the registers of the role that multiplies S by it, and V in those of dP's, where
+  /// they have room.
+  void holdWhatFits(const TargetDescription &target);
+  /// Whether Q and dO of a step share a slot.
+  bool sharesSlots() const;
   TilingAttr getAttr(MLIRContext *context) const;
 
   int64_t countRegisters() const;

@@ -128,14 +128,14 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
   for (auto [i, at] : llvm::enumerate(order)) {
     int64_t sum = 0;
     for (const Issue &issue : order) {
-      // Tiles of channels stay in shared memory, except rows; sums are added up, and scaled, in
-      // place.
+      // Tiles of channels stay in shared memory, except those that threads read; sums are added up,
+      // and scaled, in place.
       auto product = dyn_cast<MatmulOp>(issue.op);
       if ((product && product.getAccumulate()) || isa<RescaleOp>(issue.op))
         continue;
       for (Value value : issue.op->getResults())
         if (auto tile = dyn_cast<RankedTensorType>(value.getType());
-            tile && (tile.getRank() == 1 || !isa<WaitOp>(issue.op)))
+            tile && (!isa<WaitOp>(issue.op) || WaitOp::isReadByThreads(tile)))
           sum += lifetimes.copiesAt(i, value) * registersOf(value, threads);
     }
     if (sum > estimate.inFlight) {

@@ -232,7 +232,7 @@ private:
 
   void buildCompute() {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-      if (slot.from == Role::LoadItem && current().reads(slot))
+      if (slot.from == Role::LoadItem && (current().reads(slot) || slot.header == SlotHeader::Item))
         wait(slot, channel);
     for (Operation &op : items.getBody().front()) {
       if (&op == walk)
@@ -268,10 +268,16 @@ private:
       mapping.map(walk.getResult(sum), result);
   }
 
+  /// Whether a role loads the slot for the consumer, or another consumer passes it.
+  bool comesFromOthers(const Slot &slot) const {
+    bool isPassed = slot.from == Role::Compute && slot.to == Role::Compute;
+    return slot.from == Role::LoadStep || (isPassed && slot.maker != consumer);
+  }
+
   /// An op between the gets that it is the first to need and the puts of what it makes.
   void buildStep(Operation &op) {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-      if (slot.from == Role::LoadStep && !mapping.contains(slot.tiles[0]) &&
+      if (comesFromOthers(slot) && !mapping.contains(slot.tiles[0]) &&
           llvm::any_of(op.getOperands(), [&, &tiles = slot.tiles](Value operand) {
             return llvm::is_contained(tiles, operand);
           }))

@@ -18,9 +18,17 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-namespace {
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+Role RoleCut::roleOf(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner()->getParentOp() == walk && isTile(value) ? Role::Compute
+                                                                       : Role::Shared;
+  Operation *op = value.getDefiningOp();
+  return op == walk ? Role::Compute : items->isProperAncestor(op) ? roleOf(op) : Role::Shared;
+}
+
+namespace {
 
 bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
 
@@ -34,14 +42,15 @@ public:
 
   LogicalResult run() {
     return failure(failed(findTiling()) || failed(findWalk()) || failed(assign()) ||
-                   failed(checkCrossings()) || failed(findConsumers()) || failed(cutItemLoads()) ||
-                   failed(cutStepLoads()) || failed(cutExchanges()) || failed(cutSums()) ||
-                   failed(cutItemSums()) || failed(chooseHeaders()) || failed(checkSlots()) ||
-                   failed(findWayOut()));
+                   failed(checkCrossings()) || failed(findConsumers(cut, choice)) ||
+                   failed(cutItemLoads()) || failed(cutStepLoads()) || failed(cutExchanges()) ||
+                   failed(cutPassed()) || failed(cutSums()) || failed(cutItemSums()) ||
+                   failed(chooseHeaders()) || failed(checkSlots()) || failed(findWayOut()));
   }
 
 private:
   Role roleOf(Operation *op) const { return cut.roleOf(op); }
+  Role roleOf(Value value) const { return cut.roleOf(value); }
 
   LogicalResult findWalk() {
     auto walks = items.getBody().getOps<WalkOp>();
@@ -107,16 +116,6 @@ private:
     return success();
   }
 
-  /// The role that makes a value of the items; Shared if it comes from outside, or is one of their
-  /// indices.
-  Role roleOf(Value value) const {
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return argument.getOwner()->getParentOp() == walk && isTile(value) ? Role::Compute
-                                                                         : Role::Shared;
-    Operation *op = value.getDefiningOp();
-    return op == walk ? Role::Compute : items->isProperAncestor(op) ? roleOf(op) : Role::Shared;
-  }
-
   /// Loading roles pass tiles to the computing role, which passes its own to itself and to the
   /// adding role.
   LogicalResult checkCrossings() {
@@ -134,117 +133,6 @@ private:
                                   "it is added";
       }
     return success();
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Consumers
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult findConsumers() {
-    SmallVector<Operation *> computed, added;
-    for (auto [op, role] : roles)
-      if (role == Role::Compute || role == Role::Reduce)
-        (role == Role::Compute ? computed : added).push_back(op);
-    if (items.ownsQ() && choice == ConsumerChoice::ByGradient)
-      return items.emitError()
-             << "items that own q tiles have one sum of outputs, and one role computes it: assign "
-                "roles with consumers=together";
-    if (walk->getNumResults() < 2 || choice == ConsumerChoice::Together ||
-        (choice == ConsumerChoice::Fitting && sumsFit())) {
-      addConsumer("compute", llvm::to_vector<2>(llvm::seq<unsigned>(walk->getNumResults())))
-          .ops.insert_range(computed);
-      return success();
-    }
-    for (auto reduce : items.getBody().getOps<OrderedReduceOp>())
-      return reduce.emitError() << "adds a sum of an item, which leaves through the slots of sums "
-                                   "of steps, and one role fills them: order the problem with "
-                                   "parts=1, or assign roles with consumers=together";
-    for (OpResult sum : walk->getResults())
-      addTo(addConsumer(nameOfSum(sum), {sum.getResultNumber()}), sum);
-    for (Operation *op : added)
-      addTo(makerOf(op->getOperand(0)), op->getOperand(0));
-    for (Operation *op : computed)
-      if (llvm::none_of(cut.consumers, [&](Consumer &one) { return one.ops.contains(op); }))
-        addTo(cut.consumers.back(), op);
-    return success(
-        llvm::all_of(cut.consumers, [&](Consumer &one) { return succeeded(checkOwnSums(one)); }));
-  }
-
-  /// Whether a thread of one role holds all sums of an item. Items that own q tiles have one.
-  bool sumsFit() {
-    if (items.ownsQ())
-      return true;
-    int64_t threads = cut.tiling.getWarpgroups() * FragmentAttr::threadsOfWarpgroup, sum = 0;
-    for (Value init : walk.getInits())
-      sum += registersOf(init, threads);
-    return sum <= mostRegistersOfSums;
-  }
-
-  Consumer &addConsumer(StringRef name, ArrayRef<unsigned> sums) {
-    Consumer &added = cut.consumers.emplace_back();
-    added.name = name.str();
-    added.sums.assign(sums.begin(), sums.end());
-    return added;
-  }
-
-  /// The number of a sum that a walk carries, inside of it or behind; nothing for other values.
-  std::optional<unsigned> numberOfSum(Value value) const {
-    if (auto sum = dyn_cast<OpResult>(value); sum && sum.getOwner() == walk)
-      return sum.getResultNumber();
-    auto carried = dyn_cast<BlockArgument>(value);
-    if (carried && carried.getOwner()->getParentOp() == walk && isTile(value))
-      return carried.getArgNumber() - walk.getNumIndices();
-    return std::nullopt;
-  }
-
-  LogicalResult checkOwnSums(const Consumer &consumer) const {
-    for (Operation *op : consumer.ops)
-      for (Value operand : op->getOperands())
-        if (std::optional<unsigned> sum = numberOfSum(operand);
-            sum && !llvm::is_contained(consumer.sums, *sum))
-          return op->emitError() << "computes with a sum of another consumer than '"
-                                 << consumer.name << "': assign roles with consumers=together";
-    return success();
-  }
-
-  /// A sum is named after the tensor that it is stored to.
-  static std::string nameOfSum(OpResult sum) {
-    for (Operation *user : sum.getUsers())
-      if (auto store = dyn_cast<StoreOp>(user))
-        return nameOf(store.getTarget(), "sum").str();
-    return "sum" + std::to_string(sum.getResultNumber());
-  }
-
-  /// The consumer that makes the factors of a product, the last one if none does.
-  Consumer &makerOf(Value tile) {
-    auto makes = [&](const Consumer &one) {
-      return llvm::all_of(tile.getDefiningOp()->getOperands(), [&](Value factor) {
-        return roleOf(factor) != Role::Compute || one.ops.contains(factor.getDefiningOp());
-      });
-    };
-    auto *found = llvm::find_if(cut.consumers, makes);
-    return found == cut.consumers.end() ? cut.consumers.back() : *found;
-  }
-
-  /// Adds what a value is made of, and what an item does with it behind its walk.
-  void addTo(Consumer &consumer, Value value) {
-    Operation *op = value.getDefiningOp();
-    if (op && op != walk)
-      return addTo(consumer, op);
-    std::optional<unsigned> sum = op == walk ? numberOfSum(value) : std::nullopt;
-    if (!sum || !llvm::is_contained(consumer.sums, *sum))
-      return;
-    addTo(consumer, walk.getInits()[*sum]);
-    addTo(consumer, walk.getYield()->getOperand(*sum));
-    for (Operation *user : value.getUsers())
-      addTo(consumer, user);
-  }
-
-  void addTo(Consumer &consumer, Operation *op) {
-    if (roleOf(op) != Role::Compute || !consumer.ops.insert(op))
-      return;
-    for (Value operand : op->getOperands())
-      addTo(consumer, operand);
   }
 
   //===--------------------------------------------------------------------===//
@@ -368,6 +256,13 @@ private:
     return success();
   }
 
+  /// What one consumer passes to others crosses as its threads hold it.
+  LogicalResult cutPassed() {
+    if (cut.passed)
+      addSlot(channelOfProbabilities, cut.passed, Role::Compute, Role::Compute).maker = cut.passer;
+    return success();
+  }
+
   LogicalResult cutSums() {
     for (Operation &op : walk.getBody().front()) {
       if (roleOf(&op) != Role::Reduce)
@@ -403,15 +298,18 @@ private:
     return success();
   }
 
-  /// The first slot that all consumers wait for, in an item and in a step, carries the header that
-  /// tells them what to do.
+  /// A slot of an item, and one of a step, carries the header that tells consumers what to do: the
+  /// first that all compute with. Without one, all wait for the item's first.
   LogicalResult chooseHeaders() {
     for (auto [from, header, of] : {std::tuple(Role::LoadItem, SlotHeader::Item, "each item"),
                                     std::tuple(Role::LoadStep, SlotHeader::Step, "each step")}) {
-      auto *slot = llvm::find_if(slots, [&, from = from](Slot &slot) {
-        return slot.from == from &&
+      auto isLoaded = [from = from](Slot &slot) { return slot.from == from; };
+      auto *slot = llvm::find_if(slots, [&](Slot &slot) {
+        return isLoaded(slot) &&
                llvm::all_of(cut.consumers, [&](Consumer &one) { return one.reads(slot); });
       });
+      if (slot == slots.end() && header == SlotHeader::Item)
+        slot = llvm::find_if(slots, isLoaded);
       if (slot == slots.end())
         return items.emitError()
                << "loads no tile of " << of
@@ -427,8 +325,8 @@ private:
   /// panel of them.
   LogicalResult findWayOut() {
     for (auto [number, consumer] : llvm::enumerate(cut.consumers)) {
-      bool exchanges = llvm::any_of(slots, [number = number](const Slot &slot) {
-        return slot.to == slot.from && slot.maker == number;
+      bool exchanges = llvm::any_of(slots, [&, number = number](const Slot &slot) {
+        return slot.to == slot.from && slot.maker == number && slot.tiles[0] != cut.passed;
       });
       for (StoreOp store : items.getBody().getOps<StoreOp>())
         if (!exchanges && !consumer.wayOut && consumer.ops.contains(store))

@@ -17,6 +17,9 @@ namespace mlir::dash {
 /// every role: numbers that locate tiles.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
 
+/// The channel of what one consumer passes to others: P.
+constexpr llvm::StringLiteral channelOfProbabilities = "p";
+
 /// The tiles of a slot of a channel, before they are cut.
 struct Slot {
   std::string name;
@@ -26,7 +29,7 @@ struct Slot {
   size_t maker = 0; ///< the consumer that fills it, of those that compute
 };
 
-/// A role that multiplies. What several need, each computes for itself.
+/// A role that multiplies. What several need, each computes for itself, unless it crosses.
 struct Consumer {
   std::string name;
   SmallVector<unsigned, 2> sums; ///< results of the walk, by number
@@ -48,6 +51,10 @@ struct RoleCut {
     return it == roles.end() ? Role::Shared : it->second;
   }
 
+  /// The role that makes a value of the items; Shared if it comes from outside, or is one of their
+  /// indices.
+  Role roleOf(Value value) const;
+
   /// Warps of a role that multiplies.
   int64_t getComputeWarps() const { return warpsOfWarpgroup * tiling.getWarpgroups(); }
 
@@ -63,6 +70,8 @@ struct RoleCut {
   TileSplits splits; ///< of tiles of the items
   SmallVector<Slot> slots;
   SmallVector<Consumer, 1> consumers;
+  Value passed;               ///< by one consumer to others; null without such a tile
+  size_t passer = 0;          ///< the one
   const Slot *sums = nullptr; ///< carries an item's own sums if they are added, not stored
   llvm::MapVector<Operation *, Role> roles;
 };
@@ -70,6 +79,9 @@ struct RoleCut {
 /// Says which role does which op of the items, and what has to cross; an error if they have no form
 /// that roles can take.
 LogicalResult cutRoles(ItemsOp items, ConsumerChoice choice, RoleCut &cut);
+
+/// The part of it that finds the roles that multiply and what they compute; roles of ops are known.
+LogicalResult findConsumers(RoleCut &cut, ConsumerChoice choice);
 
 } // namespace mlir::dash
 

@@ -49,18 +49,20 @@ TilingAttr Tiling::getAttr(MLIRContext *context) const {
   auto addSlots = [&](StringRef channel, int64_t number) {
     named.push_back(b.getNamedAttr(channel, b.getI64IntegerAttr(number)));
   };
-  for (auto [channel, number] : llvm::zip_equal(tilingChannels, slots))
-    if (structure == WarpStructure::Alternating || (channel != "q" && channel != "do"))
-      addSlots(channel, number);
+  for (TilingChannel channel : wholeChannels) {
+    bool mayBeShared = channel == TilingChannel::Q || channel == TilingChannel::DOut;
+    if (structure == WarpStructure::Alternating || !mayBeShared)
+      addSlots(nameOf(channel), slots.of(channel));
+  }
   if (structure == WarpStructure::Overlapping)
     addSlots(sharedChannel, slots.of(TilingChannel::Q));
   SmallVector<Attribute> hold;
   for (StringRef tensor : {"k", "v"})
     if (holds(tensor))
       hold.push_back(b.getStringAttr(tensor));
-  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns, structure,
-                         b.getDictionaryAttr(splits), b.getArrayAttr(hold),
-                         b.getDictionaryAttr(named));
+  return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), columns,
+                         /*columns_v=*/0, structure, b.getDictionaryAttr(splits),
+                         b.getArrayAttr(hold), b.getDictionaryAttr(named));
 }
 
 Tiling Tiling::read(TilingAttr attr) {
@@ -71,10 +73,11 @@ Tiling Tiling::read(TilingAttr attr) {
   tiling.structure = attr.getStructure();
   tiling.holdsK = attr.holds("k");
   tiling.holdsV = attr.holds("v");
-  for (auto [channel, number] : llvm::zip_equal(tilingChannels, tiling.slots)) {
-    bool isShared =
-        tiling.structure == WarpStructure::Overlapping && (channel == "q" || channel == "do");
-    number = attr.getSlotsOf(isShared ? StringRef(sharedChannel) : StringRef(channel)).value_or(0);
+  for (TilingChannel channel : wholeChannels) {
+    bool isShared = tiling.structure == WarpStructure::Overlapping &&
+                    (channel == TilingChannel::Q || channel == TilingChannel::DOut);
+    tiling.slots.of(channel) =
+        attr.getSlotsOf(isShared ? StringRef(sharedChannel) : nameOf(channel)).value_or(0);
   }
   return tiling;
 }
@@ -85,9 +88,9 @@ LogicalResult Tiling::verify(TilingAttr attr, MLIRContext *context,
     if (!attr.getSplit(product.name))
       return emitError() << "a backward has a product '" << product.name
                          << "', expected its split, got " << attr;
-  for (auto [channel, number] : llvm::zip_equal(tilingChannels, slots))
-    if (number == 0)
-      return emitError() << "a backward has a channel for '" << channel
+  for (TilingChannel channel : wholeChannels)
+    if (slots.of(channel) == 0)
+      return emitError() << "a backward has a channel for '" << nameOf(channel)
                          << "', expected its slots, got " << attr;
   for (const TiledProduct &product : getProducts())
     if (!getSplit(product, context))
@@ -108,8 +111,9 @@ std::string dash::describeSlots(const Tiling &tiling) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleave(
-      llvm::zip_equal(tilingChannels, tiling.slots), os,
-      [&](auto entry) { os << std::get<0>(entry) << ' ' << std::get<1>(entry); }, ", ");
+      wholeChannels, os,
+      [&](TilingChannel channel) { os << nameOf(channel) << ' ' << tiling.slots.of(channel); },
+      ", ");
   return text;
 }
 
@@ -138,7 +142,6 @@ LogicalResult TilingConstraints::readSlots(StringRef text,
 LogicalResult
 TilingConstraints::verifyChannels(ArrayRef<TilingChannel> known, StringRef of,
                                   function_ref<InFlightDiagnostic()> emitError) const {
-  auto nameOf = [](TilingChannel channel) { return tilingChannels[size_t(channel)]; };
   auto names = llvm::map_to_vector(known, nameOf);
   for (auto [channel, asked] : llvm::zip_equal(tilingChannels, slots))
     if (asked && !llvm::is_contained(names, channel))
@@ -205,8 +208,8 @@ static int64_t countSharedBytes(const Tiling &tiling) {
   int64_t bytes[] = {
       ofKv, ofKv, ofQ, ofQ, tile(kv, q, bytesOfHalf), tile(q, tiling.columns, bytesOfSum)};
   int64_t sum = reservedBytes;
-  for (auto [number, ofSlot] : llvm::zip_equal(tiling.slots, bytes))
-    sum += number * ofSlot;
+  for (auto [channel, ofSlot] : llvm::zip_equal(wholeChannels, bytes))
+    sum += tiling.slots.of(channel) * ofSlot;
   return sum;
 }
 
@@ -325,7 +328,7 @@ std::string dash::check(const Tiling &tiling, const TargetDescription &target,
 static SlotCounts slotsOf(WarpStructure structure, int64_t ofItem, const SlotCounts &asked) {
   bool overlaps = structure == WarpStructure::Overlapping;
   int64_t ofStep = overlaps ? 4 : 2;
-  SlotCounts wanted = {{ofItem, ofItem, ofStep, ofStep, ofStep, 2}};
+  SlotCounts wanted = {{ofItem, ofItem, ofStep, ofStep, ofStep, 2, 0, 0}};
   int64_t ofQ = asked.of(TilingChannel::Q), ofDOut = asked.of(TilingChannel::DOut);
   if (overlaps && (ofQ || ofDOut)) // they share slots: asking for one asks for both
     wanted.of(TilingChannel::Q) = wanted.of(TilingChannel::DOut) = std::max(ofQ, ofDOut);
@@ -357,7 +360,8 @@ SmallVector<Tiling> dash::enumerateTilings(AttentionBwdOp op,
                {std::pair(true, true), {false, true}, {true, false}, {false, false}}) {
             Tiling tiling;
             tiling.tiles = {q, kv};
-            tiling.columns = kernelWidthOf(op.getHeadDim(), op.getHeadDimV());
+            tiling.columns =
+                kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false).ofQ;
             tiling.isCapped = bool(op.getSoftcapAttr());
             tiling.warpgroups = std::max<int64_t>(1, kv / FragmentAttr::rowsOfWarpgroup);
             tiling.structure = structure;

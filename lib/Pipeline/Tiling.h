@@ -16,10 +16,15 @@
 
 namespace mlir::dash {
 
-/// Channels of a backward by what their slots hold, and a number for each. Where products overlap,
-/// Q and dO share slots.
-enum class TilingChannel { K, V, Q, DOut, Ds, Dq };
-constexpr llvm::StringLiteral tilingChannels[] = {"k", "v", "q", "do", "ds", "dq"};
+/// Channels by what their slots hold, and a number for each. Where products overlap, Q and dO share
+/// slots. P and results that leave have slots in parts of the gradients.
+enum class TilingChannel { K, V, Q, DOut, Ds, Dq, P, Out };
+constexpr llvm::StringLiteral tilingChannels[] = {"k", "v", "q", "do", "ds", "dq", "p", "out"};
+inline llvm::StringRef nameOf(TilingChannel channel) { return tilingChannels[size_t(channel)]; }
+/// The channels of a backward of all gradients.
+constexpr TilingChannel wholeChannels[] = {TilingChannel::K,  TilingChannel::V,
+                                           TilingChannel::Q,  TilingChannel::DOut,
+                                           TilingChannel::Ds, TilingChannel::Dq};
 struct SlotCounts : std::array<int64_t, std::size(tilingChannels)> {
   int64_t &of(TilingChannel channel) { return (*this)[size_t(channel)]; }
   int64_t of(TilingChannel channel) const { return (*this)[size_t(channel)]; }

@@ -19,6 +19,10 @@ static FailureOr<SlotUse> useOf(Operation *op, const SlotRef &slot) {
   return *slotUseOf(slot);
 }
 static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
+/// Only threads write and read the slot, so nothing is there for a proxy fence to order.
+static bool passesRegisters(const SlotUse &slot) {
+  return slot.channel.getDefiningOp<ChannelOp>().passesRegisters();
+}
 
 //===----------------------------------------------------------------------===//
 // Conditions
@@ -82,8 +86,8 @@ static LogicalResult readSlot(Operation *op, const SlotAccess &access, const Slo
                            << "' that is not known to be full: it stands before the wait, or "
                               "behind the arrival that gives the slot back";
   // No copy overtakes a name, and threads write indices.
-  held->isRead |=
-      access.kind == AccessKind::Read && access.by == AccessAgent::Threads && !access.isOfIndices();
+  held->isRead |= access.kind == AccessKind::Read && access.by == AccessAgent::Threads &&
+                  !access.isOfIndices() && !passesRegisters(slot);
   return success();
 }
 
@@ -93,7 +97,7 @@ static LogicalResult writeSlot(Operation *op, const SlotAccess &access, const Sl
     return failure();
   if (access.by == AccessAgent::Threads && !access.isOfIndices()) {
     HeldSlot *held = state.find(slot);
-    held->isUnfenced = held->isUnmet = true;
+    held->isUnfenced = held->isUnmet = !passesRegisters(slot);
   }
   return checkFree(op, slot, state);
 }

@@ -80,14 +80,20 @@ private:
         return op->emitError() << "has a tiling, which says its rows and columns: drop 'q', 'kv' "
                                   "and 'widths' of --dash-tile";
       sizes.rows = {tiling.getTiles().getQ(), tiling.getTiles().getKv()};
-      columns = {tiling.getColumns()};
+      columns = {tiling.getColumns(), tiling.getWidthV()};
     }
     if (q)
       sizes.rows.q = q;
     if (kv)
       sizes.rows.kv = kv;
     auto emitError = [&] { return op->emitError(); };
-    auto widthOfTiles = [&](int64_t ofTensor) { return widthOf(op, ofTensor, columns); };
+    auto widthOfTiles = [&](int64_t ofTensor) {
+      TilingAttr tiling = op.getTilingAttr();
+      if (!tiling)
+        return widthOf(op, ofTensor, columns);
+      bool isOfV = ofTensor == op.getHeadDimV() && ofTensor != op.getHeadDim();
+      return isOfV ? tiling.getWidthV() : tiling.getColumns();
+    };
     MaskAttr mask = op.getMask();
     if (failed(TilesAttr::verify(emitError, sizes.rows.q, sizes.rows.kv)) ||
         failed(mask.verifyTiles(sizes.rows.q, sizes.rows.kv, emitError)) ||

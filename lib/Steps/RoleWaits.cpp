@@ -100,13 +100,17 @@ private:
     SmallVector<SlotUse> left;
     loop.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto wait = dyn_cast<WaitOp>(op);
-      if (isa<CommitOp, StoreOp, NVVM::FenceProxyOp>(op))
+      auto commit = dyn_cast<CommitOp>(op);
+      if (isa<StoreOp, NVVM::FenceProxyOp>(op) || (commit && needsFence(commit)))
         left.clear();
       else if (wait && llvm::any_of(wait.getTiles(),
                                     [](Value tile) { return !tile.use_empty() && isRow(tile); }))
         left.push_back({wait.getChannel(), LinearIndex::of(wait.getUse())});
     });
     return left;
+  }
+  static bool needsFence(CommitOp op) {
+    return !op.getChannel().getDefiningOp<ChannelOp>().passesRegisters();
   }
   static bool isRow(Value tile) { return cast<RankedTensorType>(tile.getType()).getRank() == 1; }
 
@@ -198,12 +202,17 @@ private:
         continue;
       if (isRow(tile))
         reads.push_back(slotOf(ring));
-      tile.replaceAllUsesWith(
-          isRow(tile)
-              ? LoadRowOp::create(b, tile.getType(), channel, ring.getSlot(), element).getResult()
-              : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
-                    .getResult());
+      tile.replaceAllUsesWith(readTile(tile, channel, ring.getSlot(), element));
     }
+  }
+
+  Value readTile(Value tile, Value channel, Value slot, int64_t element) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (isRow(tile))
+      return LoadRowOp::create(b, type, channel, slot, element);
+    if (WaitOp::isReadByThreads(type))
+      return LoadFragmentOp::create(b, type, channel, slot, element);
+    return SlotTileOp::create(b, type, channel, slot, element);
   }
 
   static SlotUse slotOf(RingOp ring) { return {ring.getChannel(), LinearIndex::of(ring.getUse())}; }
@@ -295,7 +304,7 @@ private:
   }
 
   void commit(CommitOp op) {
-    if (!isFenced(op))
+    if (needsFence(op) && !isFenced(op))
       fence();
     arrive(op.getChannel(), BarrierSide::Full, ringOf(op.getChannel(), op.getUse()));
     op.erase();

@@ -527,3 +527,65 @@ func.func @keeps_two_records() {
   }
   return
 }
+
+// -----
+
+!C = !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>>
+
+// What is loaded is the tile of the slot, with every register in its place.
+func.func @loads_another_layout(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "p" depth(1) : !C
+    dash.role "dk" consumer warps(8) {
+      // expected-error @below {{'dash.load_fragment' op 'result' must have the layout of the slot's tile, #dash.fragment<accumulator, rows by 1>, got #dash.fragment<accumulator, columns by 2>}}
+      %t = dash.load_fragment %tiles[%i] element(0) : !C -> tensor<64x64xf32, #dash.fragment<accumulator, columns by 2>>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xf32>>
+
+func.func @loads_another_shape(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "p" depth(1) : !C
+    dash.role "dk" consumer warps(4) {
+      // expected-error @below {{'dash.load_fragment' op 'result' must be element 0 of the slot, 'tensor<64x64xf32>', got 'tensor<64x128xf32>'}}
+      %t = dash.load_fragment %tiles[%i] element(0) : !C -> tensor<64x128xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xf32>>
+
+func.func @loads_another_element(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "p" depth(1) : !C
+    dash.role "dk" consumer warps(4) {
+      // expected-error @below {{'dash.load_fragment' op element must be a tile of the slot, from 0 to 0, got 1}}
+      %t = dash.load_fragment %tiles[%i] element(1) : !C -> tensor<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xbf16>>
+
+// Products read a tile of 16 bits where it is.
+func.func @loads_a_factor(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "q" depth(1) : !C
+    dash.role "dk" consumer warps(4) {
+      // expected-error @below {{'dash.load_fragment' op threads read what threads have put: expected a tile of 'f32', got 'tensor<64x64xbf16>'}}
+      %t = dash.load_fragment %tiles[%i] element(0) : !C -> tensor<64x64xbf16>
+    }
+  }
+  return
+}

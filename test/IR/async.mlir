@@ -147,3 +147,16 @@ func.func @traces(%use: index) {
   }
   return
 }
+
+// Threads of one role read what those of another held.
+// CHECK-LABEL: func.func @passes
+// CHECK:         dash.load_fragment %p_tiles[%{{.+}}] element(0) : !channel_{{.+}} -> !acc_128x64_rows2
+func.func @passes(%slot: index) {
+  dash.workers {
+    %p_tiles = dash.channel "p" depth(1) : !dash.channel<!sum>
+    dash.role "dk" consumer warps(8) {
+      %p = dash.load_fragment %p_tiles[%slot] element(0) : !dash.channel<!sum> -> !sum
+    }
+  }
+  return
+}

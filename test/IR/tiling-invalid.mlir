@@ -15,6 +15,16 @@ func.func private @rows_and_columns() attributes {split = #dash.split<2 x 2>}
 
 // -----
 
+// expected-error @below {{'columns_v' must be a positive multiple of 8, got 12}}
+#tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, columns_v = 12, structure = alternating, splits = {s = 2 x 1}, hold = [], slots = {}>
+
+// -----
+
+// expected-error @below {{'columns_v' are stated where they are not 'columns', got 128 of both}}
+#tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, columns_v = 128, structure = alternating, splits = {s = 2 x 1}, hold = [], slots = {}>
+
+// -----
+
 // expected-error @below {{a tiling has a split at least}}
 #tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating, splits = {}, hold = [], slots = {}>
 

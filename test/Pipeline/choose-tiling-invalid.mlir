@@ -2,7 +2,8 @@
 // RUN: dash-opt %t/input.mlir --dash-choose-tiling -verify-diagnostics -split-input-file
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=target=sm_80 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=structure=twisted 2>&1 | FileCheck %s --check-prefix=STRUCTURE
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=slots=p:2 2>&1 | FileCheck %s --check-prefix=CHANNEL
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=slots=s:2 2>&1 | FileCheck %s --check-prefix=CHANNEL
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=slots=p:2 2>&1 | FileCheck %s --check-prefix=OF-PARTS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling=slots=q:10 2>&1 | FileCheck %s --check-prefix=SLOTS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling='structure=overlapping' 2>&1 | FileCheck %s --check-prefix=SIDE-BY-SIDE
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-choose-tiling='slots=q:8,do:8' 2>&1 | FileCheck %s --check-prefix=SHARED
@@ -24,7 +25,8 @@
 
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
 // STRUCTURE: for the --structure option: expected one of fitting, alternating, overlapping, found 'twisted'
-// CHANNEL: error: slots: expected one of k, v, q, do, ds, dq and a number, as in 'q:3,do:3', got 'p:2'
+// CHANNEL: error: slots: expected one of k, v, q, do, ds, dq, p, out and a number, as in 'q:3,do:3', got 's:2'
+// OF-PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: slots: a backward of all gradients has channels k, v, q, do, ds and dq, got 'p'
 // SLOTS: error: slots of 'q' must be from 1 to 8, got '10'
 // SIDE-BY-SIDE: bwd-causal.mlir:{{[0-9]+}}:3: error: has no tiling that the options leave and that fits:
 // SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: has no tiling that the options leave and that fits: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: fewer slots, or fewer rows of tiles

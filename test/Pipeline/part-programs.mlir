@@ -3,21 +3,42 @@
 // RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 256 %dash_examples/bwd-causal.mlir > %t/kv.mlir
 // RUN: %python %dash_src/tools/scripts/part_program.py dq 256 %dash_examples/bwd-causal.mlir > %t/q.mlir
 // RUN: dash-opt %t/kv.mlir --dash-choose-tiling | FileCheck %s --check-prefix=KV
-// KV: #dash.tiling<tiles = <q = 64, kv = 64>, columns = 256, structure = alternating, splits = {dk = 1 x 1, dp = 1 x 1, dv = 1 x 1, s = 1 x 1}, hold = [], slots = {do = 2, k = 1, out = 2, q = 2, v = 1}>
+// KV: #dash.tiling<tiles = <q = 64, kv = 64>, columns = 256, structure = alternating, splits = {dk = 1 x 1, dp = 1 x 1, dv = 1 x 1, s = 1 x 1}, hold = [], slots = {do = 2, k = 1, out = 1, p = 1, q = 2, v = 1}>
 // RUN: dash-opt %t/q.mlir --dash-choose-tiling | FileCheck %s --check-prefix=Q
 // Q: #dash.tiling<tiles = <q = 128, kv = 48>, columns = 256, structure = alternating, splits = {dp = 2 x 1, dq = 2 x 1, s = 2 x 1}, hold = [], slots = {do = 1, k = 2, out = 1, q = 1, v = 1}>
 // RUN: sed s/x256xbf16/x192xbf16/g %t/kv.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=KV192
-// KV192: columns = 192, structure = overlapping, {{.*}} slots = {k = 1, out = 2, q_do = 3, v = 1}>
+// KV192: columns = 192, structure = alternating, {{.*}} hold = [k, v], slots = {do = 3, k = 1, out = 1, p = 1, q = 3, v = 1}>
+// RUN: dash-opt %t/kv.mlir --dash-choose-tiling='structure=overlapping slots=p:1' | FileCheck %s --check-prefix=OVERLAPPING
+// OVERLAPPING: structure = overlapping, {{.*}} hold = [], slots = {k = 1, out = 1, p = 1, q_do = 2, v = 1}>
+// Each of q and v has tiles of its own width.
+// RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 192,128 %dash_examples/bwd-causal.mlir > %t/kv-two.mlir
+// RUN: dash-opt %t/kv-two.mlir --dash-choose-tiling | FileCheck %s --check-prefix=TWO
+// TWO: columns = 192, columns_v = 128, structure = alternating, {{.*}} hold = [k, v], slots = {do = 3, k = 1, out = 2, p = 2, q = 3, v = 1}>
+// RUN: dash-opt %t/kv-two.mlir --dash-choose-tiling --dash-tile | FileCheck %s --check-prefix=TILES
+// TILES: dash.load %{{.+}}x192xbf16{{.*}} -> tensor<64x192xbf16>
+// TILES: dash.load %{{.+}}x128xbf16{{.*}} -> tensor<64x128xbf16>
+// The slope of a softcap needs the scores: both roles have P.
+// RUN: sed 's/scale(.scale)/& softcap(30.0)/' %t/kv.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=CAPPED
+// CAPPED: structure = alternating, {{.*}} hold = [], slots = {do = 2, k = 1, out = 2, q = 2, v = 1}>
 // RUN: sed s/x256xbf16/x128xbf16/g %t/kv.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=KV128
 // KV128: tiles = <q = 64, kv = 128>, columns = 128, structure = alternating
 
 // RUN: dash-opt %t/kv.mlir --dash-to-ptx='kind=ascending' -o /dev/null --mlir-print-ir-after=dash-assign-roles 2>&1 | FileCheck %s --check-prefix=ROLES
-// ROLES:     dash.channel "out" depth(2) : !channel_64x64xbf16
-// ROLES:     dash.channel "out1" depth(2)
+// ROLES:     %[[P:.+]] = dash.channel "p" depth(1) : !channel_64x64xf32
+// ROLES:     dash.channel "out" depth(1) : !channel_64x64xbf16
+// ROLES:     dash.channel "out1" depth(1)
 // ROLES:     dash.role "load-q" producer
 // ROLES-NOT: dash.role "reduce"
-// ROLES:     dash.role "{{dk|dv}}" consumer warps(4)
-// ROLES:     dash.role "{{dk|dv}}" consumer warps(4)
+// The role of dV makes P, and passes it; that of dK waits for K's slot for what it says of the item.
+// ROLES:     dash.role "dk" consumer warps(4)
+// ROLES:     dash.wait %k_tiles
+// ROLES:     dash.wait %v_tiles
+// ROLES:     %[[TILE:.+]] = dash.wait %[[P]]
+// ROLES:     dash.score_gradient %[[TILE]],
+// ROLES:     dash.role "dv" consumer warps(4)
+// ROLES-NOT: dash.wait %v_tiles
+// ROLES:     %[[MADE:.+]] = dash.exp2
+// ROLES:     dash.put %[[MADE]] into %[[P]]
 // RUN: dash-opt %t/q.mlir --dash-to-ptx='kind=longest-first' -o /dev/null --mlir-print-ir-after=dash-assign-roles 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS:      dash.channel "q" depth(1) : !channel_128x256xbf16_128xf32_index_index_index_index
 // ROWS:      dash.channel "do" depth(1) : !channel_128x256xbf16_128xf32

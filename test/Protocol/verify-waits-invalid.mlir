@@ -741,3 +741,50 @@ func.func @hides_behind_the_release(%log: !s, %lead: index) {
   }
   return
 }
+
+// -----
+
+!P = !dash.channel<tensor<64x64xf32>>
+
+// What threads pass to threads needs no fence, but its slot must be full.
+func.func @passed_too_early() {
+  dash.workers {
+    %p_tiles = dash.channel "p" depth(1) : !P
+    dash.role "dk" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %p_tiles[%c0] : !P
+      dash.mbarrier_wait %p_tiles full[%slot] phase(%phase) : !P
+      %p = dash.load_fragment %p_tiles[%slot] element(0) : !P -> tensor<64x64xf32>
+      dash.mbarrier_arrive %p_tiles empty[%slot] by warp : !P
+      // expected-error @below {{reads a slot of channel 'p' that is not known to be full: it stands before the wait, or behind the arrival that gives the slot back}}
+      %late = dash.load_fragment %p_tiles[%slot] element(0) : !P -> tensor<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!P = !dash.channel<tensor<64x64xf32>>
+
+// What the copy engine adds needs one.
+func.func @added_unfenced(%tile: tensor<64x64xf32>) {
+  dash.workers {
+    %p_tiles = dash.channel "p" depth(1) : !P
+    dash.role "dv" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %p_tiles[%c0] : !P
+      dash.mbarrier_wait %p_tiles empty[%slot] phase(%phase) : !P
+      dash.store_fragment %tile to %p_tiles[%slot] element(0) : tensor<64x64xf32> to !P
+      // expected-error @below {{hands on a slot of channel 'p' that threads have written without a proxy fence behind}}
+      dash.mbarrier_arrive %p_tiles full[%slot] by warp : !P
+    }
+    dash.role "reduce" reducer warps(1) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %p_tiles[%c0] : !P
+      dash.mbarrier_wait %p_tiles full[%slot] phase(%phase) : !P
+    }
+  }
+  return
+}

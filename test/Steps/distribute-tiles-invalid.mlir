@@ -126,3 +126,34 @@ func.func @a_tile_of_no_product(%use: index) {
   }
   return
 }
+
+// -----
+
+!Q = !dash.channel<tensor<64x64xbf16>, tensor<64xf32>>
+!P = !dash.channel<tensor<64x64xf32>>
+!q = tensor<64x64xbf16>
+!r = tensor<64xf32>
+!s = tensor<64x64xf32>
+
+// What the threads of one role pass, those of another take as it is.
+func.func @another_split() {
+  dash.workers {
+    %q_tiles = dash.channel "q" depth(1) : !Q
+    %p_tiles = dash.channel "p" depth(1) : !P
+    dash.role "dk" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %q, %r = dash.wait %q_tiles[%c0] : !Q -> !q, !r
+      // expected-error @below {{gets what other threads held, in another layout: expected 'tensor<64x64xf32, #dash.fragment<accumulator, columns by 2>>', got 'tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>'}}
+      %p = dash.wait %p_tiles[%c0] : !P -> !s
+      %dp = dash.matmul %q, transpose %q split(<1 x 2>) : (!q, !q) -> !s
+      %ds = dash.score_gradient %p, %dp, %r : (!s, !s, !r) -> !s
+    }
+    dash.role "dv" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %q, %r = dash.wait %q_tiles[%c0] : !Q -> !q, !r
+      %s = dash.matmul %q, transpose %q split(<1 x 1>) : (!q, !q) -> !s
+      dash.put %s into %p_tiles[%c0] : !s into !P
+    }
+  }
+  return
+}

@@ -261,8 +261,7 @@ def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
   let summary = "Load a row vector from a slot into registers";
   let description = [{
     Each thread loads the elements that belong to its columns of an accumulator, 16 bytes at a time:
-    the layout of the vector makes them contiguous. The loads keep their place among waits and
-    arrivals.
+    the layout of the vector makes them contiguous. The loads keep their place among waits.
 
     **Preconditions**: the slot is full.
     **Postconditions**: none.
@@ -284,6 +283,37 @@ def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
   let hasVerifier = 1;
   let extraClassDefinition =
       SlotAccesses<"SlotAccess::read(AccessAgent::Threads, $slot, getElement(), getResult())">.said;
+}
+
+def LoadFragmentOp : Dash_SlotOp<"load_fragment", [SlotAccessOp]> {
+  let summary = "Load this warpgroup's part of a tile that other threads held";
+  let description = [{
+    The way back of `dash.store_fragment` for an accumulator: a thread gets the registers of that
+    with its number in the role that put the tile.
+
+    **Preconditions**: the slot is full. Only threads use it, so arrivals have no proxy fence.
+    **Postconditions**: none.
+    **Example**: `%p = dash.load_fragment %p_tiles[%slot] element(0) :
+    !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>> -> tensor<64x64xf32,
+    #dash.fragment<accumulator, rows by 1>>`, as in test/Steps/insert-waits-passed.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'result' must be element
+    0 of the slot, 'tensor<64x64xf32>', got 'tensor<64x128xf32>'`; `threads read what threads have
+    put: expected a tile of 'f32', got 'tensor<64x64xbf16>'`; `'result' must have the layout of the
+    slot's tile, #dash.fragment<accumulator, rows by 1>, got #dash.fragment<accumulator, rows by
+    2>`; `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element);
+  let results = (outs Res<Tile, "the tile, in registers">:$result);
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDefinition =
+      SlotAccesses<"SlotAccess::read(AccessAgent::Threads, $slot, getElement(), getResult())"
+                   ".ofOwnRows()">.said;
 }
 
 def LoadFactorOp : Dash_SlotOp<"load_factor", [SlotAccessOp]> {

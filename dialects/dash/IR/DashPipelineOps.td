@@ -222,6 +222,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     bool isExchange();
     /// No role fills its slots or waits for them: only results leave through them.
     bool isWayOut();
+    /// Consumers pass what their threads hold to other consumers: no copy and no product reads it.
+    bool passesRegisters();
   }];
   let hasVerifier = 1;
 }
@@ -428,6 +430,11 @@ def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRol
     }
     ResultRange getIndices() {
       return getElements().drop_front(getChannel().getType().getNumTiles());
+    }
+    /// Whether a consumer reads the tile into registers where it waits for it: rows, and what other
+    /// threads held. Products read any other in its slot.
+    static bool isReadByThreads(::mlir::RankedTensorType tile) {
+      return tile.getRank() == 1 || tile.getElementType().isF32();
     }
   }];
   let hasVerifier = 1;

@@ -56,7 +56,7 @@ def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
     All that decides the shape of a kernel, beside its order:
 
     - `tiles`, `columns`: rows of a q tile and of a kv tile, and columns of both; tensors may have
-      fewer.
+      fewer. `columns_v` are those of tiles of V, O and dV, where they are others.
     - `structure`: how consumers share the tensor core (`#dash<structure …>`).
     - `splits`: how warpgroups split each product, by its name (`#dash.split`).
     - `hold`: tensors of an item that stay in registers as left factors.
@@ -73,7 +73,8 @@ def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
     splits = {dk = 2 x 1, dp = 2 x 1, dq = 1 x 2, dv = 2 x 1, s = 2 x 1}, hold = [],
     slots = {do = 2, dq = 2, ds = 2, k = 1, q = 2, v = 1}>`.
     **Errors**
-    - `'columns' must be a positive multiple of 8, got 12`
+    - `'columns' must be a positive multiple of 8, got 12`, and so for `columns_v`
+    - `'columns_v' are stated where they are not 'columns', got 128 of both`
     - `a tiling has a split at least`
     - `products must be split among as many warpgroups, got 2 of 'dk' and 3 of 's'`
     - `channel 'q' must have a slot at least, got 0`
@@ -82,18 +83,22 @@ def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows">:$tiles,
-    AttrParameter<"int64_t", "columns of all tiles of tensors">:$columns,
+    AttrParameter<"int64_t", "columns of tiles of tensors">:$columns,
+    OptionalParameter<"int64_t", "columns of tiles of V, O and dV; 0 for `columns`">:$columns_v,
     EnumParameter<WarpStructure>:$structure,
     AttrParameter<"::mlir::DictionaryAttr", "a SplitAttr for each product">:$splits,
     AttrParameter<"::mlir::ArrayAttr", "names of tensors">:$hold,
     AttrParameter<"::mlir::DictionaryAttr", "a number for each channel">:$slots);
   let assemblyFormat = [{
-    `<` `tiles` `=` $tiles `,` `columns` `=` $columns `,` `structure` `=` $structure `,`
+    `<` `tiles` `=` $tiles `,` `columns` `=` $columns `,` (`columns_v` `=` $columns_v^ `,`)?
+        `structure` `=` $structure `,`
         `splits` `=` custom<Splits>($splits) `,` `hold` `=` custom<Held>($hold) `,`
         `slots` `=` custom<Slots>($slots) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Columns of tiles of V, O and dV.
+    int64_t getWidthV() const { return getColumnsV() ? getColumnsV() : getColumns(); }
     /// How a product is split; null for one that the tiling does not know.
     SplitAttr getSplit(::llvm::StringRef product) const;
     /// Slots of a channel; nothing for one that the tiling does not know.

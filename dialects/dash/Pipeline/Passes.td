@@ -74,6 +74,11 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
     rows else. The structure is `overlapping`. K, V and Q get as many slots as fit, at most 3, 3 and
     2. No tiling of a forward is a file's.
 
+    Forwards and parts of the gradients have tiles of V, O and dV of their own width (`columns_v`).
+    Where dK and dV have a role each, P has slots, and K and V stay in the registers of the roles
+    that multiply by them, as far as these have room. With a softcap P has no slots: its slope needs
+    the scores, so both roles make P.
+
     A problem with a tiling keeps it, if kernels can have it and the options ask for nothing else.
 
     Needs: nothing. Leaves: what is computed. Does not: look at masks, or at what entries cover; see
@@ -161,12 +166,15 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     `piece(i of n)` of `dash.ordered_reduce` and of `dash.convert`.
 
     With `consumers=by-gradient`, each sum of an item has a consumer of its own, named after the
-    tensor (`dv`, `dk`). Each computes all that its sum is made of, so both compute S and P.
-    Sums of steps (dQ) belong to the consumer that makes their factors. A loaded tile that both need
-    goes through one channel that both wait for, each releasing its slots by itself. A consumer that
-    exchanges nothing has slots of its own for its result to leave through. The warpgroups of the
-    tiling are those of each consumer. By default a problem gets this where a thread would need
-    more than 128 registers for all sums: dK and dV above head dim 128.
+    tensor (`dv`, `dk`). Each computes all that its sum is made of, so both compute S and P. If the
+    tiling has slots for P, the consumer that needs least beside it makes P, and passes it to the
+    other through the channel `p`, in f32, as its threads hold it. Sums of steps (dQ) belong to the
+    consumer that makes their factors. A loaded tile that both need goes through one channel that
+    both wait for, each releasing its slots by itself. If no tile of an item is needed by all, all
+    wait for its first, which tells them what to do. A consumer that exchanges nothing has slots of
+    its own for its result to leave through. The warpgroups of the tiling are those of each
+    consumer. By default a problem gets this where a thread would need more than 128 registers for
+    all sums: dK and dV above head dim 128.
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.

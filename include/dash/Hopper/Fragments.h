@@ -56,6 +56,10 @@ SmallVector<Value> loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows,
 /// thread.
 void storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address);
 
+/// Reads `count` registers that `storeFragment` wrote for the thread of the same number.
+SmallVector<Value> loadFragment(PtxBuilder &b, const ThreadPlace &place, Value address,
+                                int64_t count);
+
 /// Numbers of the q rows that are this thread's columns, from their order in memory (LSE, delta).
 /// Element 2 * i + e belongs to column 8 * i + 2 * (lane % 4) + e.
 SmallVector<Value> loadColumns(PtxBuilder &b, const ThreadPlace &place, Value address,

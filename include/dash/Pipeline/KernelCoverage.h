@@ -15,8 +15,8 @@ namespace mlir::dash {
 /// The head dims of q and k, and of v: multiples of the step up to the maximum, so that a row of
 /// memory is whole 16-byte chunks.
 constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128, mostPartHeadDim = 256;
-/// Columns of tiles, ascending. All tensors of a problem have the least width with room for each;
-/// those behind the maximum are of forwards, and of parts of the gradients: dK and dV, or dQ.
+/// Columns of tiles, ascending. Those behind the maximum are of forwards, and of parts of the
+/// gradients: dK and dV, or dQ.
 constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim, 192, mostPartHeadDim};
 /// Rows of tiles.
 constexpr int64_t kernelQTiles[] = {64, 128}, kernelKvTile = 128;
@@ -66,8 +66,15 @@ LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
 bool isKernelHeadDim(int64_t headDim, bool isPart = false);
 /// The head dims of kernels, for messages.
 std::string describeKernelHeadDims(bool isPart = false);
-/// The columns of tiles at these head dims.
-int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
+/// Columns of tiles of Q, K and their gradients, and of those of V, O and theirs.
+struct TileWidths {
+  int64_t ofQ, ofV;
+  /// As `columns_v` of `#dash.tiling`: 0 where they are those of Q.
+  int64_t getOwnOfV() const { return ofV == ofQ ? 0 : ofV; }
+};
+/// The columns of tiles at these head dims: the least width with room. A program of all gradients
+/// has one for all tensors. Forwards and parts of the gradients have one for each head dim.
+TileWidths kernelWidthsOf(int64_t headDim, int64_t headDimV, bool isPart);
 /// Whether items are those of a forward.
 bool isForward(ItemsOp items);
 /// Fails, stating what kernels cover, if a program of a part of the gradients has more: it adds

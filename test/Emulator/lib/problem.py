@@ -75,13 +75,14 @@ class Inputs:
             "softcap": program.get("softcap"),
         }
         self.tensors: dict[str, np.ndarray] = {}
-        for name, heads, side in (
-            ("q", problem.heads, 0),
-            ("k", problem.kv_heads, 1),
-            ("v", problem.kv_heads, 1),
-            ("do", problem.heads, 0),
+        head_dim_v = program.get("head_dim_v", head_dim)
+        for name, heads, side, columns in (
+            ("q", problem.heads, 0, head_dim),
+            ("k", problem.kv_heads, 1, head_dim),
+            ("v", problem.kv_heads, 1, head_dim_v),
+            ("do", problem.heads, 0, head_dim_v),
         ):
-            values = self.random.standard_normal((problem.batch, heads, rows[side], head_dim))
+            values = self.random.standard_normal((problem.batch, heads, rows[side], columns))
             # So large that a cap is felt.
             self.tensors[name] = rounded(
                 values * (program["softcap"] / 2 if name == "q" and "softcap" in program else 1),
@@ -110,9 +111,9 @@ class Inputs:
 
     def pass_forward(self) -> None:
         """o, LSE and delta; the LSE of rows that see nothing is one infinity or the other."""
-        q, k = self.tensors["q"], self.tensors["k"]
+        q, k, do = self.tensors["q"], self.tensors["k"], self.tensors["do"]
         o, lse, delta = (
-            np.full(q.shape, np.nan),
+            np.full(do.shape, np.nan),
             np.full(q.shape[:3], np.nan),
             np.full(q.shape[:3], np.nan),
         )
