@@ -62,7 +62,7 @@ int64_t ForwardTiling::countSharedBytes() const {
 /// Three warpgroups hide exponentials better than two, where registers hold their tiles, and read K
 /// and V less often. Blocks of a bitmap are rarely multiples of 192 rows.
 static int64_t rowsOfQ(AttentionFwdOp op, const TileWidths &widths) {
-  constexpr int64_t mostColumnsOfThree = 64, rowsOfThree = 3 * FragmentAttr::rowsOfWarpgroup;
+  constexpr int64_t mostColumnsOfThree = 96, rowsOfThree = 3 * FragmentAttr::rowsOfWarpgroup;
   if (std::max(widths.ofQ, widths.ofV) <= mostColumnsOfThree && !op.getMask().getBlocks())
     return rowsOfThree;
   return rowsOfForward(op.getHeadDim(), op.getHeadDimV()).q;

@@ -8,15 +8,19 @@
 // RUN: sed 's/overlapping/alternating/' %t/roles.mlir | dash-opt --dash-order-products --dash-place-releases | FileCheck %s --check-prefix=TURNS
 // RUN: sed 's/x128xbf16/x256xbf16/g' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=WIDE
 // RUN: sed 's/x128xbf16/x64xbf16/g' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=NARROW
+// RUN: sed 's/x128xbf16/x96xbf16/g' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=MIDDLE
+// RUN: sed 's/^!q = .*/&\n!w = memref<?x?x?x192xbf16, strided<[?, ?, ?, 1], offset: ?>>/; s/%%q: !q, %%k: !kv/%%q: !w, %%k: !w/; s/: !q, !kv, !kv)/: !w, !w, !kv)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=TWO
 // RUN: sed 's/x128xbf16/x64xbf16/g; s/<causal>/<causal, blocks = #dash.blocks<q = 128, kv = 128, bits = dense<true> : tensor<2x2xi1>>>/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=BITMAP
 
 // What a forward's stages decide, from its tiling to its plan. Its kv tile follows from the head dim.
 
-// REMARK: remark: [Passed] tiling | Category:dash-choose-tiling | columns=128, kv=128, q=128, registers={{[0-9]+}}, sharedBytes=230400, structure=overlapping
+// REMARK: remark: [Passed] tiling | Category:dash-choose-tiling | columns=128, columnsV=128, kv=128, q=128, registers={{[0-9]+}}, sharedBytes=230400, structure=overlapping
 // CHOSEN: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
 // NARROW: #dash.tiling<tiles = <q = 192, kv = 128>, columns = 64, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 3, q = 2, v = 3}>
 // BITMAP: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 64,
-// WIDE: #dash.tiling<tiles = <q = 128, kv = 80>, columns = 256, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 1, q = 1, v = 2}>
+// WIDE: #dash.tiling<tiles = <q = 128, kv = 64>, columns = 256, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 1, v = 2}>
+// MIDDLE: #dash.tiling<tiles = <q = 192, kv = 96>, columns = 96, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
+// TWO: #dash.tiling<tiles = <q = 128, kv = 112>, columns = 192, columns_v = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 1, v = 2}>
 
 // Two roles load: K and V of each step, and Q of each item. A step is told which kv tile it has,
 // because the end of the rows may cut it.

@@ -72,9 +72,9 @@ def cases() -> list[Forward]:
         )
     for head_dim, head_dim_v, kv in (
         (128, 128, 128),
-        (40, 96, 128),
+        (40, 96, 96),
         (192, 128, 112),
-        (256, 256, 80),
+        (256, 256, 64),
     ):
         wide = Problem((Sequence(200, 260),), 128, kv, CAUSAL, 2, 1)
         found.append(Forward(wide, "longest-first", head_dim=head_dim, head_dim_v=head_dim_v))

@@ -83,7 +83,7 @@ func.func @of_192(%q: !W, %k: !W, %v: !W, %o: !W, %lse: !row) {
   return
 }
 // CHECK-LABEL: func.func @of_256(
-// CHECK:         tiles(<q = 128, kv = 80>)
+// CHECK:         tiles(<q = 128, kv = 64>)
 !X = memref<1x?x?x256xbf16>
 func.func @of_256(%q: !X, %k: !X, %v: !X, %o: !X, %lse: !row) {
   dash.attention_fwd ins(%q, %k, %v : !X, !X, !X) outs(%o, %lse : !X, !row) mask(<full>) level(row)

@@ -70,9 +70,9 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
     alternating warpgroups, shared memory, or L2. `dash-compare-tilings` shows it.
 
     A forward's kv tile is a part of its bits, so its head dims choose it, or `kv-tile`. Its q tile
-    has 192 rows, three warpgroups of 64, in tiles of 64 columns, if the mask has no bitmap, and 128
-    rows else. The structure is `overlapping`. K, V and Q get as many slots as fit, at most 3, 3 and
-    2. No tiling of a forward is a file's.
+    has 192 rows, three warpgroups of 64, in tiles of up to 96 columns, if the mask has no bitmap,
+    and 128 rows else. The structure is `overlapping`. K, V and Q get as many slots as fit, at most
+    3, 3 and 2. No tiling of a forward is a file's.
 
     Forwards and parts of the gradients have tiles of V, O and dV of their own width (`columns_v`).
     Where dK and dV have a role each, P has slots, and K and V stay in the registers of the roles

@@ -46,7 +46,7 @@ FEW = 4
 ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
 # Up to the head dim FLAT a forward's q tiles have 192 rows; those of sequences of fewer than SHORT
 # rows have 128, or there would be few of them.
-FLAT, SHORT = 64, 2048
+FLAT, SHORT = 96, 2048
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
