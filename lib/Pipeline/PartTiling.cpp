@@ -62,9 +62,9 @@ int64_t PartTiling::countRegisters() const {
   int64_t walked = ownsQ ? tiles.kv : tiles.q;
   int64_t ofScores = registersOfTile(walked, bytesOfSum),
           ofRows = ownsQ ? FragmentAttr::registersPerRow : registersOfRows(walked * bytesOfSum);
-  // What products of the step before read of registers, where products overlap.
+  // A rounded factor: P or dS of the step before, where products overlap.
   bool overlaps = structure == WarpStructure::Overlapping;
-  int64_t ofFactor = overlaps ? registersOfTile(walked, bytesOfHalf) : 0;
+  int64_t ofRounded = registersOfTile(walked, bytesOfHalf), ofFactor = overlaps ? ofRounded : 0;
   int64_t ofDq = registersOfTile(widths.ofQ, bytesOfSum), ofDk = ofDq,
           ofDv = registersOfTile(widths.ofV, bytesOfSum);
   // S or P, and dP; the rows of both.
@@ -73,10 +73,14 @@ int64_t PartTiling::countRegisters() const {
     return ofDq + both + ofFactor;
   if (countConsumers() == 1)
     return ofDk + ofDv + both + 2 * ofFactor;
-  int64_t saved = slots.of(TilingChannel::P) > 0 ? ofRows : 0; // LSE is where P is made
   int64_t ofK = holdsK ? registersOfTile(widths.ofQ, bytesOfHalf) : 0,
           ofV = holdsV ? registersOfTile(widths.ofV, bytesOfHalf) : 0;
-  return ofFactor + std::max(ofDv + both - ofScores - ofRows + ofK, ofDk + both - saved + ofV);
+  // The role of dV has S of the next step beside P, rounded; that of dK has dP beside P or S. Where
+  // P is passed, that of dK needs no LSE.
+  int64_t ofLse = slots.of(TilingChannel::P) > 0 ? 0 : ofRows;
+  int64_t forDv = ofDv + ofScores + ofRounded + ofRows + registersForAddresses + ofK,
+          forDk = ofDk + both - ofRows + ofLse + ofFactor + ofV;
+  return std::max(forDv, forDk);
 }
 
 /// Shared memory then gives S and dP half as much.

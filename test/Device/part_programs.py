@@ -55,7 +55,12 @@ CASES: list[tuple[Any, ...]] = [
 ]
 # Both keep the order of an item's visits, whatever the number of workers.
 KINDS = {("dk", "dv"): "ascending", ("dq",): "longest-first"}
-OTHERS = ("delays=true", "workers=7", "structure=alternating")
+# By name: options of dK and dV, and of dQ.
+OTHERS = {
+    "delays": ("delays=true", "delays=true"),
+    "7 workers": ("workers=7", "workers=7"),
+    "fewer slots": ("slots=q:2,do:2,out:1", "slots=k:2,v:1"),
+}
 
 
 def compiled(
@@ -160,8 +165,9 @@ def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
             noise @ noise
         same &= are_equal(over_nan(pair, given, scale), found)
     bits = {f"{repeats} beside other work": same}
-    for one in OTHERS:
-        bits[one] = are_equal(over_nan(pair_of(*problem, options=(one, one)), given, scale), found)
+    for name, options in OTHERS.items():
+        other = pair_of(*problem, options=options)
+        bits[name] = are_equal(over_nan(other, given, scale), found)
     return {
         "mask": mask,
         "head_dims": [head_dim, head_dim_v],
