@@ -4,10 +4,13 @@ Beside each manifest's PTX, NAME.cubin is written, and named in the manifest wit
 launchers then load it instead of assembling the PTX, which takes a second. Drivers that are
 older than ptxas may refuse it; they assemble the PTX.
 
---all compiles and assembles what `attention` asks for at usual sizes. First calls then wait for
-neither, also where there is no ptxas. The folder is `programs` beside libdash, or that of the
-user's caches where the first cannot be written to; --to names another one. What a folder has
-already is not assembled again. Needs no GPU.
+--all compiles and assembles what `attention` asks for at usual sizes, with full and causal masks.
+First calls then wait for neither, also where there is no ptxas. The folder is `programs` beside
+libdash, or that of the user's caches where the first cannot be written to; --to names another one.
+What a folder has already is not assembled again. Needs no GPU.
+
+--head-dims chooses: up to 128 each takes some 20 MB and 170 programs, above it 5 MB and 32. Others
+than those that it has by itself may be named, too: any multiple of 8 up to 256.
 
 Without --ptxas, the first of these that makes code which is not slow: the program that
 DASH_PTXAS names, and no other; or each ptxas on PATH, and that of /usr/local/cuda; or one that
@@ -27,6 +30,7 @@ from .errors import ManifestError
 from .kernel import ahead
 from .kernel.assembler import CUDA, find_assemblers, packaged_assemblers, refusal_of
 from .kernel.commands import GOOD, parser_of, run
+from .kernel.problem import head_dims
 from .kernel.runtime import Kernel
 from .support.files import appears
 
@@ -96,9 +100,9 @@ def _head_dims(text: str) -> ahead.HeadDims:
 
 
 def keep_all(arguments: argparse.Namespace, assemblers: Sequence[str]) -> int:
-    head_dims = [_head_dims(one) for one in arguments.head_dims.split(",")]
+    named = [_head_dims(one) for one in arguments.head_dims.split(",")]
     folder = arguments.to or ahead.usual_folder()
-    wanted = ahead.wanted_programs(head_dims, arguments.elements.split(","))
+    wanted = ahead.wanted_programs(named, arguments.elements.split(","))
     programs, codes = ahead.make(folder, wanted, assemblers, arguments.jobs, ahead.Bar())
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(
@@ -116,11 +120,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, help="of --all: the folder")
     parser.add_argument(
         "--head-dims",
-        default=",".join(map(str, ahead.HEAD_DIMS)),
-        help="of --all, with commas between; 128/64 is a v of its own",
+        default=",".join(head_dims(*one) for one in ahead.HEAD_DIMS),
+        help="of --all, with commas between; 128/64 is a v of its own (default: %(default)s)",
     )
     parser.add_argument(
-        "--elements", default=",".join(ahead.ELEMENTS), help="of --all, with commas between"
+        "--elements",
+        default=",".join(ahead.ELEMENTS),
+        help="of --all, with commas between (default: %(default)s)",
     )
     parser.add_argument(
         "--jobs", type=int, default=ahead.usual_jobs(), help="of --all: assemblers at once"

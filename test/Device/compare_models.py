@@ -27,7 +27,7 @@ import transformers
 from small_models import KINDS, MOST_TOKEN, NotBuilt, accepts
 from transformers import AttentionInterface, DynamicCache, StaticCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
 
 import dash_attn.transformers
 from dash_attn import ArgumentError
@@ -39,7 +39,7 @@ ROWS, DOCUMENTS = 24, (5, 7, 12)
 # small gradients: then PyTorch's own attention of rounded tensors says how much. A wrong mask makes
 # tens of percent.
 EQUAL = {torch.float32: 2e-4, torch.bfloat16: 0.06}
-BESIDE_PEER, PEER = 2, "rounded"
+BESIDE_PEER, PEER, PLAIN = 2, "rounded", "rounded eager"
 SERVED, REFUSED, ABSENT, DIFFERENT, FAILED = "served", "refused", "absent", "different", "failed"
 NO_ATTENTION = "its attention is its own: it asks for no attn_implementation"
 Outcome = tuple[str, str]  # one of these five, and why
@@ -84,9 +84,27 @@ def peer(
     return found.to(query.dtype), weights
 
 
+def plain(module: Any, *given: Any, **options: Any) -> Any:
+    """The model's own matrix products and softmax, of rounded tensors and a rounded mask: PyTorch
+    has no other attention with a softcap."""
+    calls.append(type(module).__name__)
+    function = sys.modules[type(module).__module__].eager_attention_forward
+    rounded = (None if one is None else one.to(elements) for one in given)
+    found, weights = function(module, *rounded, **options)
+    return found.to(given[0].dtype), weights
+
+
 AttentionInterface.register("dash", attend)
 AttentionInterface.register(PEER, peer)
+AttentionInterface.register(PLAIN, plain)
 AttentionMaskInterface.register(PEER, sdpa_mask)
+AttentionMaskInterface.register(PLAIN, eager_mask)
+
+
+def peer_of(config: Any) -> str:
+    """PyTorch's attention for a model of this configuration."""
+    text = config.get_text_config(decoder=True)
+    return PLAIN if getattr(text, "attn_logit_softcapping", None) is not None else PEER
 
 
 def tokens(batch: int, rows: int, device: str, seed: int = 1) -> torch.Tensor:
@@ -389,7 +407,8 @@ def compare(kind: str, model_type: str, device: str) -> dict[str, Any]:
         return row | {"absent": f"transformers: {error!r}"[:200]}
     found = dict(cases(kind, eager, dash, device))
     if elements != torch.float32 and any(state == DIFFERENT for state, _ in found.values()):
-        beside = dict(cases(kind, *small_models.build(kind, model_type, device, PEER), device))
+        by = peer_of(eager.config)
+        beside = dict(cases(kind, *small_models.build(kind, model_type, device, by), device))
         found = {name: beside_peer(one, beside[name]) for name, one in found.items()}
     return row | {"cases": found, "seconds": round(time.monotonic() - begun, 2)}
 

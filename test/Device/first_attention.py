@@ -266,6 +266,7 @@ def main() -> int:
                     "dash_attn.cubin",
                     "--all",
                     f"--to={programs}",
+                    "--head-dims=64,128",
                     "--elements=bf16",
                 ],
                 check=True,

@@ -352,13 +352,13 @@ def build(
             raise NotBuilt("its small configuration is large")
         found.append(model.to(device))
     eager, other = found
-    _spread(eager)
+    spread(eager)
     other.load_state_dict(eager.state_dict())
     return eager.train(), other.train()
 
 
 @torch.no_grad()
-def _spread(model: torch.nn.Module) -> None:
+def spread(model: torch.nn.Module) -> None:
     """Weights as large as those of trained models: of the usual ones attention is nearly even, and
     a wrong mask nearly right."""
     draw = torch.Generator().manual_seed(7)

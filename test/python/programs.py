@@ -44,6 +44,7 @@ from dash_attn.kernel.problem import (
     SEARCHED,
     Wanted,
     for_any_sizes,
+    parts_of,
     program_of,
 )  # noqa: E402
 
@@ -255,6 +256,18 @@ def usual_sizes_are_served() -> None:
             assert for_any_sizes(wanted) in usual, wanted
             of_list = forward_of_list(forward._replace(is_list=True), batch, batch * rows)
             assert of_list in usual, of_list
+    # Above 128 all sizes are served, by a program for each part of the gradients.
+    usual = set(ahead.wanted_programs(ahead.HEAD_DIMS, ahead.ELEMENTS))
+    assert len(usual) == 636, len(usual)
+    for head_dims, window in itertools.product(((192, 128), (192, 192), (256, 256)), ahead.ORDERS):
+        one = Wanted(*head_dims, "bf16", window)
+        assert len([wanted for wanted in usual if wanted[:4] == one[:4]]) == 8
+        for batch, heads, rows in ((1, 4, 128), (3, 8, 1000), (2, 64, 16384)):
+            parts = order_for(one, batch, heads, 4, rows, rows).kernels
+            forward = one._replace(level=ROW, is_forward=True)
+            for wanted in (*parts, forward_for(forward, batch, heads, 4, rows, rows)):
+                assert for_any_sizes(wanted) in usual, wanted
+            assert set(parts_of(one._replace(is_list=True))) <= usual
 
 
 def refusals() -> None:
@@ -265,8 +278,9 @@ def refusals() -> None:
     ):
         status, _, said = call(*arguments)
         assert status == 2 and expected in said, (arguments, said)
-    status, _, said = call("--all", "--head-dims=7", f"--ptxas={PTXAS}")
-    assert status == 2 and "found 7" in said, said
+    for head_dims, expected in (("7", "found 7"), ("264", "up to 256, found 264")):
+        status, _, said = call("--all", f"--head-dims={head_dims}", f"--ptxas={PTXAS}")
+        assert status == 2 and expected in said, said
     with (
         mock.patch.dict(os.environ, {"PATH": ""}),
         mock.patch("dash_attn.kernel.assembler.CUDA", str(TMP / "none")),

@@ -287,7 +287,7 @@ def served() -> None:
             assert call(SDPA_EFFICIENT, *inputs(), **options)[0][0] == "dash"
         assert drop_in.served == {EFFICIENT: 2} and not SPLITS
         for operator in (FLASH, SDPA_FLASH, SDPA_CUDNN, SDPA_EFFICIENT):
-            for dims in ((64, 128), (48, 40)):
+            for dims in ((64, 128), (48, 40), (192, 128), (256, 256)):
                 found = call(operator, *inputs(head_dim=dims[0], of_v=dims[1]), causal=True)
                 assert found == [("dash", (-1, 0), dims[0] ** -0.5)], (operator, found)
         # Autograd gets there.

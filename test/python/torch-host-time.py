@@ -1,8 +1,8 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
 """What attention() costs on the host, beside a driver that does nothing and a forward operator that
-computes nothing. Times are printed; demanded is how many calls of Python and of C are made, which
-is the same on every machine."""
+computes nothing, also where gradients come from two programs. Times are printed; demanded is how
+many calls of Python and of C are made, which is the same on every machine."""
 
 from __future__ import annotations
 
@@ -106,15 +106,47 @@ MEASURED: dict[str, Callable[[], Any]] = {
     "the operator of the backward pass": lambda: operator.gradients(*given),
     "its launch": lambda: operator.launch(*given),
 }
+# The same at head dims whose gradients come from two programs.
+WIDE, WIDE_V = 256, 192
+of_wide = [torch.randn(1, 2, 128, d, dtype=BF16) for d in (WIDE, WIDE, WIDE_V, WIDE_V, WIDE_V)]
+*wide, wide_do, wide_o = of_wide
+wide_leaves = [x.clone().requires_grad_() for x in wide]
+wide_given = (wide_do, *wide, wide_o, LSE[..., 0], -1, 0, 0.125)
+MEASURED |= {
+    "attention() by two programs, both ways": lambda: torch.autograd.grad(
+        attention(*wide_leaves, causal=True), wide_leaves, wide_do
+    ),
+    "their launch": lambda: operator.launch(*wide_given),
+}
 CALLS_OF: dict[str, int] = {}
 for name, call in MEASURED.items():
     call()
     call()  # what PyTorch imports when it is first needed is no part of it
     CALLS_OF[name] = count(call)
     print(f"{name}: {least(call):.1f} us, {CALLS_OF[name]} calls")
-empty, both, forward, _, launched = CALLS_OF.values()
+empty, both, forward, _, launched, by_two, launched_two = CALLS_OF.values()
 assert both - empty <= 63, "what is ours of both ways has more calls than it needs"
 assert forward <= 42 and launched <= 28, "forward and launch have more calls than they need"
+assert by_two <= both + 8 and launched_two <= launched + 5, "two programs cost more than a launch"
+
+# Each program is given the tensors that it has: those of a first call are those of its launch.
+PROGRAMS: list[int] = []
+RUN = kernels.TorchLaunch.run_with
+
+
+def looked_at(launch: Any, addresses: Any, scale: float | None) -> None:
+    assert [one.address for one in launch._tensors] == list(addresses)
+    PROGRAMS.append(len(addresses))
+    RUN(launch, addresses, scale)
+
+
+kernels.TorchLaunch.run_with = looked_at
+kernels.launches.clear()
+operator.launch(*wide_given)
+operator.launch(*given)
+kernels.launches.clear()
+kernels.TorchLaunch.run_with = RUN
+assert PROGRAMS == [8, 7, 9], PROGRAMS  # without dq, without dk and dv, and with all
 
 # A launch that is kept for these shapes looks at each scale, too.
 for scale in (0.0, -0.125, float("nan")):

@@ -236,7 +236,7 @@ def contradictions() -> None:
             {"attention_bias": 0.5},
             "no attention_bias at the attention of a layer, found 0.5",
         ),
-        (causal, {"softcap": 30.0}, "no softcap at the attention of a layer, found 30.0"),
+        (causal, {"softcap": 0.0}, "a softcap above 0, or None, found 0.0"),
         (causal, {"anything": False}, "no anything at the attention of a layer, found False"),
         (causal, {"dropout": 0.25}, "dropout to be 0.0, found 0.25"),
         (causal, {"output_attentions": True}, "output_attentions to be False, found True"),

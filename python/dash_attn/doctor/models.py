@@ -115,11 +115,7 @@ def _number(given: Mapping[str, Any], name: str, default: int = 0) -> int:
 
 def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[str]) -> list[Call]:
     heads = _number(given, "num_attention_heads")
-    head_dim = (
-        given.get("head_dim")
-        and _number(given, "head_dim")
-        or _number(given, "hidden_size") // heads
-    )
+    head_dim, head_dim_v = _head_dims(given, heads)
     softcap = given.get("attn_logit_softcapping") or 0.0
     if not isinstance(softcap, (int, float)):
         raise ValueError(f"attn_logit_softcapping: expected a number, found {softcap!r}")
@@ -127,8 +123,9 @@ def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[st
     call = replace(
         base,
         heads=heads,
-        kv_heads=_number(given, "num_key_value_heads", heads),
+        kv_heads=heads if _is_latent(given) else _number(given, "num_key_value_heads", heads),
         head_dim=head_dim,
+        head_dim_v=head_dim_v,
         softcap=float(softcap),
         has_sink=has_sinks,
         window=FULL if _sees_all(given, notes) else CAUSAL,
@@ -158,6 +155,24 @@ def _calls(given: Mapping[str, Any], has_sinks: bool, base: Call, notes: list[st
     for one in found:
         merged[replace(one, layers=0)] = merged.get(replace(one, layers=0), 0) + one.layers
     return [replace(one, layers=count) for one, count in merged.items()]
+
+
+def _is_latent(given: Mapping[str, Any]) -> bool:
+    """Whether k and v come from one latent vector, and heads have a part without positions
+    (DeepSeek-V3)."""
+    return given.get("kv_lora_rank") is not None and given.get("qk_nope_head_dim") is not None
+
+
+def _head_dims(given: Mapping[str, Any], heads: int) -> tuple[int, int]:
+    """The head dim of q and k, and that of v, 0 for the same. What latent attention calls head_dim
+    is the part with positions alone."""
+    if _is_latent(given):
+        of_qk = _number(given, "qk_nope_head_dim") + _number(given, "qk_rope_head_dim")
+        of_v = _number(given, "v_head_dim")
+        return of_qk, 0 if of_v == of_qk else of_v
+    if given.get("head_dim"):
+        return _number(given, "head_dim"), 0
+    return _number(given, "hidden_size") // heads, 0
 
 
 def _sees_all(given: Mapping[str, Any], notes: list[str]) -> bool:

@@ -79,11 +79,12 @@ def attention(
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
     kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
-    128; that of v, and so of o, may be another one than that of q and k. With layout "bshd",
-    arrays are [batch, rows, heads, head_dim]. window: (left, right), the columns that a row sees
-    before and after its own, -1 for all; aligned at the bottom right. scale: a number above 0,
-    head_dim^-0.5 if None. return_lse: also returns the natural logarithms of the sums, [batch,
-    heads, rows] of float32, with gradients; infinite for a row that sees nothing.
+    256, above 128 without a sink; that of v, and so of o, may be another one than that of q and
+    k. With layout "bshd", arrays are [batch, rows, heads, head_dim]. window: (left, right), the
+    columns that a row sees before and after its own, -1 for all; aligned at the bottom right.
+    scale: a number above 0, head_dim^-0.5 if None. return_lse: also returns the natural
+    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
+    that sees nothing.
 
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
     softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores

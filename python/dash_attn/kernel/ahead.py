@@ -3,7 +3,8 @@
 Kernels serve any sizes, but for one thing: the number of parts that an order cuts a head into is
 a constant of its program. `ORDERS` has those that `kind=auto` takes for 97 % of 3,779 sizes: batch
 1 to 32, 4 to 64 heads, 1 to 8 of them to a kv head, 128 to 16,384 rows. Others are compiled when
-they are first asked for.
+they are first asked for. Above head dim MOST_TOGETHER there are no such orders, and two programs
+serve all sizes of a mask.
 """
 
 from __future__ import annotations
@@ -41,7 +42,16 @@ from .problem import (
 )
 from .programs import has_kept, keep_program, key_of, shipped_folder, users_folder, write_kept
 
-HEAD_DIMS = (64, 128)
+HeadDims = tuple[int, int]  # of q and k, and of v
+# Those of models that are trained: Phi-3 has 96, DeepSeek-V3 192 and 128, Gemma 256.
+HEAD_DIMS: tuple[HeadDims, ...] = (
+    (64, 64),
+    (96, 96),
+    (128, 128),
+    (192, 192),
+    (192, 128),
+    (256, 256),
+)
 ELEMENTS = ("bf16", "f16")
 
 
@@ -98,9 +108,6 @@ ORDERS: dict[Window, tuple[Order, ...]] = {
         Order((SEARCHED,), is_table=True, parts=4, has_runs=True, apart="parts"),
     ),
 }
-
-
-HeadDims = tuple[int, int]  # of q and k, and of v
 
 
 def wanted_programs(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> list[Wanted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,3 +109,18 @@ class Launch:
                 self._handle, index, self._stream, self._reference, HANDLER, None
             )
         )
+
+
+class Launches:
+    """Launches of one problem by kernels that compute a part of the gradients each, one behind the
+    other on one stream. It runs as a `Launch` does."""
+
+    def __init__(self, parts: Sequence[tuple[Launch, Sequence[int]]]) -> None:
+        """parts: each with the places of its tensors among the addresses that `run_with` is
+        given."""
+        self._parts = [(launch.run_with, operator.itemgetter(*at)) for launch, at in parts]
+
+    def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
+        """Launches all parts. Raises DriverError; then later parts are not launched."""
+        for run, own in self._parts:
+            run(own(addresses), scale)

@@ -107,12 +107,12 @@ def attention(
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
     kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
-    128; that of v, and so of o, may be another one than that of q and k. With layout "bshd",
-    tensors are [batch, rows, heads, head_dim]; None is "bhsd". window: (left, right), the
-    columns that a row sees before and after its own, -1 for all; aligned at the bottom right.
-    scale: head_dim^-0.5 if None. return_lse: also returns the natural logarithms of the sums,
-    [batch, heads, rows] of float32, with gradients; infinite for a row that sees nothing. Under
-    autocast, float32 is cast as for PyTorch's own attention.
+    256, above 128 without a sink; that of v, and so of o, may be another one than that of q and
+    k. With layout "bshd", tensors are [batch, rows, heads, head_dim]; None is "bhsd". window:
+    (left, right), the columns that a row sees before and after its own, -1 for all; aligned at
+    the bottom right. scale: head_dim^-0.5 if None. return_lse: also returns the natural
+    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
+    that sees nothing. Under autocast, float32 is cast as for PyTorch's own attention.
 
     cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from
     0 to at most the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the

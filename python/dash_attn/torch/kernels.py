@@ -10,12 +10,12 @@ import torch
 from ..errors import DriverError
 from ..kernel import runtime
 from ..kernel.driver import Driver
-from ..kernel.launch import Launch
+from ..kernel.launch import Launch, Launches
 from ..kernel.library import HANDLER, check, library
 from ..kernel.orders import Ordered, forward_for, forward_of_list, order_for, texts_of
 from ..kernel.plan import Plan, Table
 from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes, parts_of
-from ..kernel.runtime import Kernel, maker_of
+from ..kernel.runtime import TENSORS, Kernel, maker_of
 from ..kernel.watching import begin, observers
 from ..kernel.workspace import Workspace, aligned
 from ..support.forks import new_lock
@@ -26,7 +26,7 @@ MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together
 # and more kernels of tables, which take as much of the host's memory, and a manifest
 MOST_SIZES = 256
 # of both operators, each with which bits of addresses must not be set
-launches: dict[Any, tuple[Launch, int]] = {}
+launches: dict[Any, tuple[Launch | Launches, int]] = {}
 
 
 class TorchLaunch(Launch):
@@ -174,6 +174,20 @@ def kernel_of(wanted: Wanted) -> TorchKernel:
                 _asked[wanted] = None
             found = _kernels[wanted]
     return found
+
+
+def bind(wanted: Sequence[Wanted], given: Sequence[torch.Tensor], **rest: Any) -> Launch | Launches:
+    """What launches these kernels for tensors of the order of `TENSORS`, each for the gradients
+    that it computes. rest: of `Kernel.bind`."""
+    kernels = [kernel_of(one) for one in wanted]
+    inputs, gradients = given[:-3], given[-3:]
+    bound = [kernel.bind(*inputs, *kernel.own(gradients), **rest) for kernel in kernels]
+    if len(bound) == 1:
+        return bound[0]
+    tensors = [[one["name"] for one in kernel.manifest["tensors"]] for kernel in kernels]
+    return Launches(
+        [(launch, [TENSORS.index(name) for name in names]) for launch, names in zip(bound, tensors)]
+    )
 
 
 def _forget_tables() -> None:

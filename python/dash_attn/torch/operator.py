@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from ..kernel.launch import Launch
+from ..kernel.launch import Launch, Launches
 from ..kernel.problem import ONE_SINK, Window
 from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .delta import in_place_of_o
-from .kernels import MOST_LAUNCHES, kernel_of, kernels_for, launches, order_of
+from .kernels import MOST_LAUNCHES, bind, kernels_for, launches, order_of
 from .problem import coverage_of, is_readable, signature
 from .registry import SPACE, define, implement
 
@@ -97,24 +97,18 @@ def _prepare(
     window: Window,
     layout: str,
     stream: int,
-) -> tuple[Launch | None, int]:
-    """What launches tensors of these shapes and strides, None where they are no single launch,
-    and which bits of addresses must not be set."""
+) -> tuple[Launch | Launches | None, int]:
+    """What launches tensors of these shapes and strides, None where they are not read as they
+    lie or go in slices, and which bits of addresses must not be set."""
     coverage = coverage_of(q, k, v, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     if not pieces.is_whole(q, k, layout, coverage) or not all(
         map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))
     ):
         return None, 0
-    kernels = order_of(q, k, v, window, layout).kernels
-    if len(kernels) > 1:
-        return None, 0
-    return (
-        kernel_of(kernels[0]).bind(
-            q, k, v, do, o, of_rows, dq, dk, dv, layout=layout, stream=stream
-        ),
-        coverage.alignment - 1,
-    )
+    given = q, k, v, do, o, of_rows, dq, dk, dv
+    wanted = order_of(q, k, v, window, layout).kernels
+    return bind(wanted, given, layout=layout, stream=stream), coverage.alignment - 1
 
 
 def launch_any(

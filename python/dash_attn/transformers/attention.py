@@ -52,9 +52,11 @@ def attend(
     max_length_k: int | None = None,
     seq_idx: torch.Tensor | None = None,
     s_aux: torch.Tensor | None = None,
+    softcap: float | None = None,
     **others: Any,
 ) -> tuple[torch.Tensor, None]:
-    """[batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out. s_aux: sinks, [heads].
+    """[batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out; v, and so o, may have
+    a head dim of their own. s_aux: sinks, [heads]. softcap: at which scores are capped.
 
     The mask says what is seen; where there is none, all is, as with "eager". is_causal and
     sliding_window may say the same, and are refused if they do not. Raises ArgumentError for
@@ -62,6 +64,8 @@ def attend(
     """
     for name, found in others.items():
         _refuse_unknown(name, found)
+    if softcap == 0:  # which "eager" divides by
+        raise refuse("a softcap above 0, or None", spelled(softcap))
     rows, columns = query.shape[2], key.shape[2]
     seen = _demand_mask(attention_mask, rows, columns)
     # columns behind the last row's own
@@ -79,9 +83,11 @@ def attend(
         )
     _demand_agreement(module, seen, is_causal, sliding_window, rows, columns)
     if (world := current_world()) is not None:
-        return attend_in(world, query, key, value, seen, position_ids, scaling, s_aux), None
+        return attend_in(
+            world, query, key, value, seen, position_ids, scaling, s_aux, softcap
+        ), None
     sides = _sides(seen, rows, columns)
-    options = {"scale": scaling, "sink": s_aux}
+    options = {"scale": scaling, "sink": s_aux, "softcap": 0.0 if softcap is None else softcap}
     if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
         if query.shape[0] != 1:
             raise refuse(

@@ -12,7 +12,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from .documents import demand_positions
 from .masks import Mask
-from .refusal import refuse
+from .refusal import refuse, spelled
 
 # of positions: for which world, in which version, and whether they are its
 _seen: WeakIdKeyDictionary = WeakIdKeyDictionary()
@@ -46,6 +46,7 @@ def attend_in(
     positions: torch.Tensor | None,
     scaling: float | None,
     sink: torch.Tensor | None,
+    softcap: float | None = None,
 ) -> torch.Tensor:
     """[1, heads, rows, head_dim] in, [1, rows, heads, head_dim] out. positions: have to be those
     of this rank's rows in the world's documents, which say where these begin, as the model's
@@ -60,6 +61,8 @@ def attend_in(
             "one row of the batch, with all tokens of this rank, and no cache",
             f"{query.shape[0]} rows of {rows} tokens beside {key.shape[2]}",
         )
+    if softcap is not None:
+        raise refuse("no softcap within a world", spelled(softcap))
     if sink is not None or seen.right != 0 or seen.left is not None and seen.left < rows - 1:
         raise refuse(
             "causal attention within documents, as a world has it",
