@@ -224,7 +224,7 @@ LogicalResult TraceOp::verify() {
     return emitOpError() << "has room for " << room << " numbers, got " << getNumbers().size();
   bool isHead = getEvent() == TraceEvent::Begin || getEvent() == TraceEvent::End;
   size_t most = getEvent() == TraceEvent::End ? 1 : 0;
-  if (isHead && (getSince() || getOf() || getNumbers().size() > most))
+  if (isHead && (getSince() || getUntil() || getOf() || getNumbers().size() > most))
     return emitOpError() << "'" << stringifyTraceEvent(getEvent())
                          << "' is of nothing, and has no time before and "
                          << (most ? "at most the number of items" : "no numbers");

@@ -35,7 +35,7 @@ struct ConvertTrace : KernelPattern<TraceOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
     Lane lane{op, kernel};
-    Value now = hopper::clock(b);
+    Value now = op.getUntil() ? adaptor.getUntil().front() : hopper::clock(b);
     if (op.getEvent() == TraceEvent::Begin)
       begin(b, lane, now);
     else if (op.getEvent() == TraceEvent::End)
@@ -68,12 +68,19 @@ private:
     Value load(PtxBuilder &b, Value items) const {
       if (Value counted = kernel.traceCount(op))
         return b.load(b.getI32Type(), counted, 4);
-      int64_t every = workers().getTraceEvery();
-      if (every > 1)
-        items = b.mul(b.ceilDiv(items, every), recordsOfItem);
+      if (int64_t every = workers().getTraceEvery(); every > 1)
+        items = b.mul(countTraced(b, items, every), recordsOfItem);
       if (TraceOp(op).getEvent() == TraceEvent::ItemEnd)
         items = b.add(items, 1);
       return b.add(items, TraceAttr::headRecords);
+    }
+    /// How many items are traced in front of a traced one, or of all `items` at the end: of each
+    /// `every` the second, or the only one (--dash-sample-trace).
+    Value countTraced(PtxBuilder &b, Value items, int64_t every) const {
+      if (TraceOp(op).getEvent() != TraceEvent::End)
+        return b.quotient(items, every);
+      Value first = b.choose(b.equal(items, 1), b.i32(0), b.i32(1));
+      return b.choose(b.equal(items, 0), b.i32(0), b.ceilDiv(b.sub(items, first), every));
     }
     void store(PtxBuilder &b, Value count) const {
       if (Value counted = kernel.traceCount(op))

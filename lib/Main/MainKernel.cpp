@@ -7,6 +7,7 @@
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/BufferPlan.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,6 +23,18 @@ static bool countsRecords(RoleOp role) {
   role.walk(
       [&](TraceOp op) { counts &= op.getEvent() != TraceEvent::End || op.getNumbers().empty(); });
   return counts;
+}
+
+/// The bodies of items with records and without, of a role that --dash-sample-trace has given both.
+static SmallVector<Block *> sampledBodies(RoleOp role) {
+  SmallVector<Block *> bodies;
+  role.walk([&](TraceOp op) {
+    if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+        branch && op.getEvent() == TraceEvent::Item)
+      for (Region *body : branch.getRegions())
+        bodies.push_back(&body->front());
+  });
+  return bodies;
 }
 
 MainKernel::MainKernel(WorkersOp workers, const Kernels &kernels)
@@ -110,12 +123,25 @@ void MainKernel::enter(RoleOp role) {
     return WalkResult::interrupt();
   });
   b.ifThen(b.equal(values->place.vector, 0), fenceDescriptors);
-  consumers[role] = std::move(values);
+  // Records of steps take registers. What both bodies of a sampled item used would be spilled in
+  // both.
+  for (Block *body : counts.lookup(role) ? sampledBodies(role) : SmallVector<Block *>()) {
+    b.setInsertionPointToStart(body);
+    auto own = std::make_unique<ConsumerValues>(*values);
+    own->place = ThreadPlace::readAnew(b);
+    consumers[body] = std::move(own);
+  }
+  consumers[&role.getBody().front()] = std::move(values);
 }
 
 const ConsumerValues *MainKernel::consumerOf(Operation *op) const {
-  auto found = consumers.find(op->getParentOfType<RoleOp>());
-  return found == consumers.end() ? nullptr : found->second.get();
+  for (Block *block = op->getBlock(); block;) {
+    if (auto found = consumers.find(block); found != consumers.end())
+      return found->second.get();
+    Operation *around = block->getParentOp();
+    block = around ? around->getBlock() : nullptr;
+  }
+  return nullptr;
 }
 
 Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const {

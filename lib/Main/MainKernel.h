@@ -38,7 +38,7 @@ public:
 
   Value parameter(StringRef name) const;
   Value region(StringRef name) const { return parameter(("workspace." + name).str()); }
-  /// The consumer around an op; null elsewhere.
+  /// The consumer around an op, with the values of a sampled item's body; null elsewhere.
   const ConsumerValues *consumerOf(Operation *op) const;
   int64_t rowsOfKvTile() const { return kernels.kvTile(); }
   /// The index of the current worker: its block's, or the one it drew.
@@ -76,8 +76,9 @@ private:
   WorkersOp workers;
   Operation *entry;
   Kernels kernels;
-  Value base;                                                             ///< shared memory
-  llvm::DenseMap<Operation *, std::unique_ptr<ConsumerValues>> consumers; ///< looked up only
+  Value base; ///< shared memory
+  /// By the body of a role, or of a sampled item; looked up only.
+  llvm::DenseMap<Block *, std::unique_ptr<ConsumerValues>> consumers;
   llvm::DenseMap<Operation *, Value> counts; ///< of roles' records, in local memory; looked up only
 };
 

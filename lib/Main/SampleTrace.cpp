@@ -40,11 +40,16 @@ static void eraseRecords(Block &block) {
     op->erase();
 }
 
-/// Whether an item is traced: its place in the worker's list is a multiple of `every`.
-static Value isTraced(ImplicitLocOpBuilder &b, Value item, int64_t every) {
+/// Whether an item is traced: the second of each `every` of the worker's list, or its only one. The
+/// first is the longest of many orders, and has the start-up in it.
+static Value isTraced(ImplicitLocOpBuilder &b, scf::ForOp items, int64_t every) {
   auto index = [&](int64_t value) { return arith::ConstantIndexOp::create(b, value); };
-  Value rest = arith::RemUIOp::create(b, item, index(every));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, index(0));
+  auto equal = [&](Value one, Value other) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, one, other);
+  };
+  Value rest = arith::RemUIOp::create(b, items.getInductionVar(), index(every));
+  Value isOnly = equal(items.getUpperBound(), index(1));
+  return equal(rest, arith::SelectOp::create(b, isOnly, index(0), index(1)));
 }
 
 static void makeTwoBodies(scf::ForOp loop, int64_t every) {
@@ -52,7 +57,7 @@ static void makeTwoBodies(scf::ForOp loop, int64_t every) {
   auto yield = cast<scf::YieldOp>(body.getTerminator());
   auto firstOfItem = body.begin();
   ImplicitLocOpBuilder b(loop.getLoc(), &body, firstOfItem);
-  Value traced = isTraced(b, loop.getInductionVar(), every);
+  Value traced = isTraced(b, loop, every);
   auto branch = scf::IfOp::create(b, yield.getOperandTypes(), traced, /*addThenBlock=*/true,
                                   /*addElseBlock=*/true);
   Block &with = branch.getThenRegion().front(), &without = branch.getElseRegion().front();

@@ -4,16 +4,17 @@
 // A record is a clock before something and a store after it. No existing op is changed or moved, so
 // everything proven about the roles also holds with a trace.
 //
+// Others wait for a reducer that has a turn. So it only reads clocks there, and stores its records
+// once the turn is given: a store in front of it would have to be in memory before it.
+//
 //===----------------------------------------------------------------------===//
 
+#include "TracedOps.h"
 #include "WaitsAreOps.h"
-#include "dash/IR/SlotAccess.h"
 #include "dash/Steps/Passes.h"
-#include "dash/Steps/SlotUse.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_INSERTTRACE
@@ -22,108 +23,6 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-
-//===----------------------------------------------------------------------===//
-// Names of records
-//===----------------------------------------------------------------------===//
-
-/// Computes a tile from tiles, without effects on slots, products or sums: these pass the tile to
-/// it.
-static bool isElementwise(Operation *op) {
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  if (op->getNumRegions() > 0 || op->getNumResults() != 1 || !isTile(op->getResultTypes().front()))
-    return false;
-  return llvm::any_of(op->getOperandTypes(), isTile) && syncsOf(op).empty() &&
-         llvm::none_of(accessesOf(op),
-                       [&](const SlotAccess &access) { return access.tile == op->getResult(0); });
-}
-
-static std::optional<Sync> findSync(Operation *op, SyncKind kind) {
-  for (const Sync &sync : syncsOf(op))
-    if (sync.kind == kind)
-      return sync;
-  return std::nullopt;
-}
-
-static std::optional<SumAccess> findSum(Operation *op, SumAction action) {
-  for (const SumAccess &sum : sumAccessesOf(op))
-    if (sum.action == action)
-      return sum;
-  return std::nullopt;
-}
-
-/// The next op that is not just a computation of numbers.
-static Operation *nextOf(Operation *op) {
-  Operation *next = op->getNextNode();
-  while (next && isPure(next) && !isElementwise(next))
-    next = next->getNextNode();
-  return next;
-}
-static Operation *previousOf(Operation *op) {
-  Operation *previous = op->getPrevNode();
-  while (previous && isPure(previous) && !isElementwise(previous))
-    previous = previous->getPrevNode();
-  return previous;
-}
-
-static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
-
-static RingOp ringOf(Value slot) { return slot.getDefiningOp<RingOp>(); }
-
-/// The name of a factor: the tile's slot, or registers.
-static std::string nameOfFactor(Value factor, bool isTransposed) {
-  auto tile = factor.getDefiningOp<SlotTileOp>();
-  std::string name = "r";
-  if (tile) {
-    name = nameOf(tile.getChannel());
-    if (tile.getElement() > 0) { // only tiles of rank 2 are counted: rows stand between them
-      auto elements = tile.getChannel().getType().getTiles().take_front(tile.getElement());
-      name += "." + std::to_string(llvm::count_if(elements, [](Type type) {
-                return cast<RankedTensorType>(type).getRank() == 2;
-              }));
-    }
-  }
-  return name + (isTransposed ? "^T" : "");
-}
-
-static std::string nameOfProduct(MatmulOp op) {
-  return nameOfFactor(op.getA(), op.getTransposeA()) + "*" +
-         nameOfFactor(op.getB(), op.getTransposeB());
-}
-
-/// The use of the slot that a product reads. If there are two, it is that of the step, whose number
-/// is defined further inside.
-static Value useOfProduct(MatmulOp op) {
-  auto depthOf = [](Operation *ring) {
-    int64_t depth = 0;
-    for (Operation *around = ring; around; around = around->getParentOp())
-      ++depth;
-    return depth;
-  };
-  RingOp found;
-  for (Value factor : {op.getA(), op.getB()})
-    if (auto tile = factor.getDefiningOp<SlotTileOp>())
-      if (RingOp ring = ringOf(tile.getSlot()); ring && (!found || depthOf(ring) > depthOf(found)))
-        found = ring;
-  return found ? found.getUse() : Value();
-}
-
-/// The use of the slot that a reducer adds: that of the next wait for a slot, or of the add.
-static RingOp slotAdded(Operation *op, bool isBehind) {
-  for (; op; op = isBehind ? op->getNextNode() : op->getPrevNode())
-    if (auto wait = findSync(op, SyncKind::WaitForSlot))
-      return ringOf(wait->slot.slot);
-  return RingOp();
-}
-
-/// A role's loops over the items of its worker's list.
-static SmallVector<scf::ForOp> itemLoops(RoleOp role) {
-  SmallVector<scf::ForOp> loops;
-  for (auto loop : role.getBody().front().getOps<scf::ForOp>())
-    if (loop.getUpperBound().getDefiningOp<NumItemsOp>())
-      loops.push_back(loop);
-  return loops;
-}
 
 /// Records of all items cost 1, 10 and 60 % of the time; of one item in so many, 1, 4 and 15 %.
 static int64_t everyByLevel(TraceLevel level) {
@@ -181,7 +80,10 @@ private:
       return around(
           op, op, wait->isWaitFor(BarrierSide::Full) ? TraceEvent::SlotFull : TraceEvent::SlotEmpty,
           nameOf(wait->slot.channel), useOf(ringOf(wait->slot.slot)));
+    if (op == give)
+      storeHeld();
     if (auto sum = findSum(op, SumAction::Take)) {
+      give = giveBehind(op);
       SmallVector<Value, 2> numbers = useOf(slotAdded(op, /*isBehind=*/true));
       numbers.push_back(sum->turn);
       return around(op, op, TraceEvent::Turn, "", numbers);
@@ -202,22 +104,28 @@ private:
     if (findSync(op, SyncKind::TakeTensorCore))
       return around(op, op, TraceEvent::TensorCore, "", {});
     if (findSync(op, SyncKind::WaitForProducts))
-      return aroundProducts(op);
-    if (auto product = dyn_cast<MatmulOp>(op); product && !isa_and_present<MatmulOp>(nextOf(op))) {
+      return isAmongElementwise(op) ? void() : aroundProducts(op);
+    if (auto product = dyn_cast<MatmulOp>(op);
+        product && !isSampled && !isa_and_present<MatmulOp>(nextOf(op))) {
       b.setInsertionPointAfter(op);
       return record(TraceEvent::Issue, nameOfProduct(product), Value(), numberOf(product));
     }
-    if (isElementwise(op) && !isElementwise(previousOr(op)))
+    if (isElementwise(op) && !goesOn(op))
       around(op, lastOfRun(op), TraceEvent::Elementwise, "", {});
   }
 
-  static Operation *previousOr(Operation *op) {
+  /// Whether a run of elementwise ops has begun in front of one.
+  static bool goesOn(Operation *op) {
     Operation *previous = previousOf(op);
-    return previous ? previous : op->getParentOp();
+    return previous && (isElementwise(previous) || isAmongElementwise(previous));
   }
   static Operation *lastOfRun(Operation *op) {
-    for (Operation *next = nextOf(op); next && isElementwise(next); next = nextOf(next))
-      op = next;
+    for (Operation *next = nextOf(op); next; next = nextOf(next)) {
+      if (isElementwise(next))
+        op = next;
+      else if (!isAmongElementwise(next))
+        break;
+    }
     return op;
   }
 
@@ -238,9 +146,12 @@ private:
            last ? numberOf(last) : SmallVector<Value, 2>());
   }
 
-  /// The time before an op: that of the record there, if there is one.
+  /// The time before an op: that of the clock or of the record there, if there is one.
   Value timeBefore(Operation *op) {
-    if (auto trace = dyn_cast_if_present<TraceOp>(previousOf(op)))
+    Operation *previous = previousOf(op);
+    if (auto clock = dyn_cast_if_present<ClockOp>(previous))
+      return clock.getNow();
+    if (auto trace = dyn_cast_if_present<TraceOp>(previous); trace && !trace.getUntil())
       return trace.getNow();
     b.setInsertionPoint(op);
     return ClockOp::create(b, CyclesType::get(b.getContext()));
@@ -250,19 +161,44 @@ private:
               ValueRange numbers) {
     Value since = timeBefore(first);
     b.setInsertionPointAfter(last);
-    record(event, of, since, numbers);
+    if (!give)
+      return record(event, of, since, numbers);
+    Value until = ClockOp::create(b, CyclesType::get(b.getContext()));
+    held.push_back({event, of.str(), since, until, llvm::to_vector(numbers)});
   }
 
-  void record(TraceEvent event, StringRef of, Value since, ValueRange numbers) {
+  /// Behind the turn that was given, and behind the clock there.
+  void storeHeld() {
+    Operation *last = give;
+    while (isa_and_present<ClockOp>(last->getNextNode()))
+      last = last->getNextNode();
+    b.setInsertionPointAfter(last);
+    for (const Held &one : held)
+      record(one.event, one.of, one.since, one.numbers, one.until);
+    held.clear();
+    give = nullptr;
+  }
+
+  void record(TraceEvent event, StringRef of, Value since, ValueRange numbers, Value until = {}) {
     TraceOp::create(b, CyclesType::get(b.getContext()), event,
-                    of.empty() ? StringAttr() : b.getStringAttr(of), since, numbers);
+                    of.empty() ? StringAttr() : b.getStringAttr(of), since, until, numbers);
     ++numRecords;
   }
+
+  /// A record whose store waits for the turn to be given.
+  struct Held {
+    TraceEvent event;
+    std::string of;
+    Value since, until;
+    SmallVector<Value> numbers;
+  };
 
   RoleOp role;
   TraceLevel level;
   bool isSampled; ///< some items have records, and nothing else has
   ImplicitLocOpBuilder b;
+  Operation *give = nullptr; ///< gives the turn that the role has here
+  SmallVector<Held> held;
   int64_t numRecords = 0;
 };
 

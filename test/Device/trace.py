@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""trace.py [--out DIR]: traced kernels of each level beside plain ones, on a GPU.
+"""trace.py [--out DIR] [--sampled]: traced kernels of each level beside plain ones, on a GPU.
 
 For each head dim, mask and level, with the level's own N of trace-every and with all items traced
 (`turns of all`, `all of all`): gradients must have the same bits, and records must be the order.
@@ -8,7 +8,8 @@ over those of a plain kernel; a second plain kernel says how far such ratios are
 themselves. The goal is 1.03 for each level, and nothing fails by it. Beside levels stand the
 largest differences from what was predicted, and beside `all of all` what prices should be. DIR
 gets a trace for Perfetto of each level, what was predicted beside what was measured, a heat map of
-workers by steps, a file of costs and trace.json, all that is printed as numbers. Kernels are
+workers by steps, a file of costs and trace.json, all that is printed as numbers. --sampled: levels
+with their own N alone, their times, bits and records; of files trace.json alone. Kernels are
 compiled here, by libdash.
 """
 
@@ -118,7 +119,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--sampled", action="store_true")
     arguments = parser.parse_args()
+    levels = {
+        level: traced
+        for level, traced in LEVELS.items()
+        if not (arguments.sampled and "trace-every" in traced)
+    }
     workers, failed = torch.cuda.get_device_properties(0).multi_processor_count, False
     prices, rows = [], []
     if arguments.out:
@@ -144,7 +151,7 @@ def main() -> int:
             }
             named |= {
                 level: Kernel.compile(text, f"{options} {traced} trace-records={RECORDS}")
-                for level, traced in LEVELS.items()
+                for level, traced in levels.items()
             }
             tensors = {key: tensor.detach() for key, tensor in make_tensors(case, {})[0].items()}
             found = {}
@@ -194,6 +201,8 @@ def main() -> int:
                     f" one's; main entry {times[key][1]:.3f} ms, {alone:.3f}",
                     flush=True,
                 )
+                if arguments.sampled:
+                    continue
                 if key in LEVELS and arguments.out:
                     path = arguments.out / f"trace-{name}-{key.replace(' ', '-')}.json"
                     trace.write(
@@ -220,7 +229,7 @@ def main() -> int:
                 if key == "all of all":
                     prices.append(trace_prices.find(lanes, order, times["plain"][1]))
                     print(prices[-1], flush=True)
-    print(f"\n{'':<12}" + "".join(f"{key:>14}" for key in ("plain again", *LEVELS)))
+    print(f"\n{'':<12}" + "".join(f"{key:>14}" for key in ("plain again", *levels)))
     for name in dict.fromkeys(row["case"] for row in rows):
         print(
             f"{name:<12}"
@@ -231,9 +240,11 @@ def main() -> int:
             )
         )
     if arguments.out:
-        (arguments.out / "costs.json").write_text(
-            file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)), encoding="utf-8"
-        )
+        if prices:
+            (arguments.out / "costs.json").write_text(
+                file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)),
+                encoding="utf-8",
+            )
         (arguments.out / "trace.json").write_text(
             json.dumps(
                 {"device": torch.cuda.get_device_name(), "rounds": ROUNDS, "rows": rows}, indent=1

@@ -133,7 +133,8 @@ func.func @adds(%i: index) {
 // CHECK:           %{{.+}} = dash.trace begin
 // CHECK-NEXT:      %[[BEFORE:.+]] = dash.clock
 // CHECK-NEXT:      %[[BEHIND:.+]] = dash.trace turn since(%[[BEFORE]]) numbers(%{{.+}}, %{{.+}})
-// CHECK-NEXT:      %{{.+}} = dash.trace slot_full of("q") since(%[[BEHIND]]) numbers(%{{.+}})
+// CHECK-NEXT:      %[[FULL:.+]] = dash.clock
+// CHECK-NEXT:      %{{.+}} = dash.trace slot_full of("q") since(%[[BEHIND]]) until(%[[FULL]]) numbers(%{{.+}})
 // CHECK-NEXT:      %{{.+}} = dash.trace end
 func.func @traces(%use: index) {
   dash.workers trace(100) {
@@ -141,7 +142,8 @@ func.func @traces(%use: index) {
       %begin = dash.trace begin
       %before = dash.clock
       %behind = dash.trace turn since(%before) numbers(%use, %use)
-      %full = dash.trace slot_full of("q") since(%behind) numbers(%use)
+      %full = dash.clock
+      %stored = dash.trace slot_full of("q") since(%behind) until(%full) numbers(%use)
       %end = dash.trace end
     }
   }

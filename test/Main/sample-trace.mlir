@@ -1,4 +1,4 @@
-// The body of a loop over items, with records and without. A worker's items 0, 4, 8 and so on have some.
+// The body of a loop over items, with records and without. A worker's items 1, 5, 9 and so on have some, or its only one.
 // RUN: dash-opt %s --dash-sample-trace | FileCheck %s
 // RUN: sed 's/ trace_every(4)//' %s | dash-opt --dash-sample-trace | FileCheck %s --check-prefix=WHOLE --implicit-check-not=scf.if
 
@@ -10,8 +10,9 @@
 // CHECK:         %[[USES:.*]] = scf.for %[[ITEM:.*]] = %{{.*}} iter_args(%[[USE:.*]] = %{{.*}}) -> (index) {
 // CHECK:           %[[EVERY:.*]] = arith.constant 4 : index
 // CHECK:           %[[REST:.*]] = arith.remui %[[ITEM]], %[[EVERY]]
-// CHECK:           %[[NONE:.*]] = arith.constant 0 : index
-// CHECK:           %[[TRACED:.*]] = arith.cmpi eq, %[[REST]], %[[NONE]]
+// CHECK:           %[[ONLY:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}}
+// CHECK:           %[[PLACE:.*]] = arith.select %[[ONLY]],
+// CHECK:           %[[TRACED:.*]] = arith.cmpi eq, %[[REST]], %[[PLACE]]
 // CHECK:           %[[NEXT:.*]] = scf.if %[[TRACED]] -> (index) {
 // CHECK-NEXT:        dash.trace item numbers(%[[ITEM]])
 // CHECK:             %[[BEFORE:.*]] = dash.clock

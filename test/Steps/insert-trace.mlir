@@ -1,4 +1,5 @@
-// What roles wait for and do, between a clock and a record; what stands behind a record begins where it ended.
+// What roles wait for and do, between a clock and a record; what stands behind a record begins where it ended. Where a role has
+// a turn, it reads clocks, and its records stand behind the turn that is given.
 // RUN: dash-opt %s --dash-insert-trace='records=100 every=1' | FileCheck %s
 // RUN: dash-opt %s --dash-insert-trace='records=100 every=1' --dash-split-warpgroups --dash-verify-waits -o /dev/null
 // RUN: dash-opt %s --dash-insert-trace='level=turns every=1' | FileCheck %s --check-prefix=TURNS --implicit-check-not="trace slot" \
@@ -17,10 +18,15 @@
 // TURNS:      %[[COUNT:.*]] = dash.num_items
 // TURNS:      dash.trace item numbers(
 // TURNS:      dash.trace end numbers(%[[COUNT]])
-// TURNS:      dash.acquire_turn
-// TURNS-NEXT: dash.trace turn since(%{{.*}}) numbers(%{{.*}}, %{{.*}})
-// TURNS:      dash.release_turn
-// TURNS-NEXT: dash.trace given since(
+// TURNS:      %[[ASKED:.*]] = dash.clock
+// TURNS-NEXT: dash.acquire_turn
+// TURNS-NEXT: %[[TAKEN:.*]] = dash.clock
+// TURNS:      %[[ADDED:.*]] = dash.clock
+// TURNS-NEXT: nvvm.cp.async.bulk.wait_group 0
+// TURNS-NEXT: dash.release_turn
+// TURNS-NEXT: %[[GIVEN:.*]] = dash.clock
+// TURNS-NEXT: dash.trace turn since(%[[ASKED]]) until(%[[TAKEN]]) numbers(%{{.*}}, %{{.*}})
+// TURNS-NEXT: dash.trace given since(%[[ADDED]]) until(%[[GIVEN]]) numbers(
 // TURNS:      dash.trace end{{$}}
 // TURNS:      dash.role "compute"
 // TURNS-NEXT: dash.trace begin
@@ -86,29 +92,44 @@ func.func @roles(%q: !T, %sums: !S, %at: index, %turn: index) {
       }
     }
     // CHECK: dash.role "reduce"
-    // CHECK:      dash.acquire_turn
-    // CHECK-NEXT: %[[TURN:.*]] = dash.trace turn since(%{{.*}}) numbers(%[[USE:.*]], %{{.*}})
-    // CHECK:      dash.mbarrier_wait
-    // CHECK-NEXT: dash.trace slot_full of("dq") since(%[[TURN]]) numbers(%[[USE]])
-    // CHECK:      %[[GIVES:.*]] = dash.clock
-    // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0
+    // CHECK:      %[[ASKED:.*]] = dash.clock
+    // CHECK-NEXT: dash.acquire_turn
+    // CHECK-NEXT: %[[TURN:.*]] = dash.clock
+    // CHECK-NEXT: dash.ring
+    // CHECK-NEXT: dash.mbarrier_wait
+    // CHECK-NEXT: %[[FULL:.*]] = dash.clock
+    // CHECK:      %[[READS:.*]] = dash.clock
+    // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+    // CHECK-NEXT: %[[READ:.*]] = dash.clock
+    // CHECK-NEXT: dash.mbarrier_arrive
+    // CHECK-NEXT: %[[GIVES:.*]] = dash.clock
+    // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
     // CHECK-NEXT: dash.release_turn
-    // CHECK-NEXT: dash.trace given since(%[[GIVES]]) numbers(%[[USE]])
+    // CHECK-NEXT: %[[GIVEN:.*]] = dash.clock
+    // CHECK-NEXT: dash.trace turn since(%[[ASKED]]) until(%[[TURN]]) numbers(%[[USE:.*]], %{{.*}})
+    // CHECK-NEXT: dash.trace slot_full of("dq") since(%[[TURN]]) until(%[[FULL]]) numbers(%[[USE]])
+    // CHECK-NEXT: dash.trace copies since(%[[READS]]) until(%[[READ]]) numbers(%[[USE]])
+    // CHECK-NEXT: dash.trace given since(%[[GIVES]]) until(%[[GIVEN]]) numbers(%[[USE]])
     dash.role "reduce" reducer warps(2) {
       dash.acquire_turn %sums[%at, %at, %at] turn(%turn) : !S
       %slot, %phase = dash.ring %dq_tiles[%at] : !DQ
       dash.mbarrier_wait %dq_tiles full[%slot] phase(%phase) : !DQ
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
       dash.bulk_add %dq_tiles[%slot] into %sums[%at, %at, %at] : !DQ into !S
+      nvvm.cp.async.bulk.wait_group 0 {read}
+      dash.mbarrier_arrive %dq_tiles empty[%slot] by thread : !DQ
       nvvm.cp.async.bulk.wait_group 0
       dash.release_turn %sums[%at, %at, %at] last(%at) : !S
-      dash.mbarrier_arrive %dq_tiles empty[%slot] by thread : !DQ
     }
     // CHECK: dash.role "compute"
+    // Products that are issued one after the other have one record, and a wait among ops on sums has none.
     // CHECK:      dash.matmul
+    // CHECK-NEXT: dash.matmul
     // CHECK-NEXT: %[[ISSUED:.*]] = dash.trace issue of("r*q^T") numbers(%[[USE:.*]])
     // CHECK-NEXT: dash.wgmma_wait
     // CHECK-NEXT: %[[DONE:.*]] = dash.trace products of("r*q^T") since(%[[ISSUED]]) numbers(%[[USE]])
+    // CHECK-NEXT: dash.round
+    // CHECK-NEXT: dash.wgmma_wait
     // CHECK-NEXT: dash.round
     // CHECK-NEXT: dash.trace elementwise since(%[[DONE]])
     dash.role "compute" consumer warps(8) {
@@ -116,9 +137,12 @@ func.func @roles(%q: !T, %sums: !S, %at: index, %turn: index) {
       %slot, %phase = dash.ring %q_tiles[%at] : !Q
       dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !Q
       %tile = dash.slot_tile %q_tiles[%slot] element(0) : !Q -> !tile
-      %product = dash.matmul %k, transpose %tile async : (!k, !tile) -> !sum
-      %s = dash.wgmma_wait %product pending(0) factors(%k : !k) : !sum -> !sum
+      %first = dash.matmul %k, transpose %tile async : (!k, !tile) -> !sum
+      %second = dash.matmul %k, transpose %tile async : (!k, !tile) -> !sum
+      %s = dash.wgmma_wait %first pending(1) factors(%k : !k) : !sum -> !sum
       %p = dash.round %s : !sum to !p
+      %t = dash.wgmma_wait %second pending(0) factors(%k : !k) : !sum -> !sum
+      %r = dash.round %t : !sum to !p
       dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !Q
     }
   }

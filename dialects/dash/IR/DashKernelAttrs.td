@@ -214,10 +214,10 @@ def TraceLevel : Dash_Words<"TraceLevel", "what a trace has records of", [
 def TraceAttr : Dash_Attr<"Trace", "trace"> {
   let summary = "The records of kernels in the workspace region `trace`";
   let description = [{
-    `level` states the kinds of records. Items have records if their place in their worker's list
-    is a multiple of `every`. A worker has `records` records of 16 bytes for each lane, lane after
-    lane, worker after worker. `lanes` are the writers of records. `names` are what records refer to
-    by number: channels and products.
+    `level` states the kinds of records. The second of each `every` items of a worker's list has
+    records, and so has an only one. A worker has `records` records of 16 bytes for each lane, lane
+    after lane, worker after worker. `lanes` are the writers of records. `names` are what records
+    refer to by number: channels and products.
 
     **Preconditions**: none.
     **Postconditions**: none.

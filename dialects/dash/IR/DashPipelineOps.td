@@ -68,8 +68,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     `registers` is the number that a thread has before roles take theirs, `shared_bytes` the shared
     memory of a worker, from byte 0 to the end of its last slot; both are absent until buffers are
     planned. `trace` is the number of records that each lane of a trace has room for; if it is
-    absent, there is no trace. Items have records if their place in their worker's list is a
-    multiple of `trace_every`.
+    absent, there is no trace. The second of each `trace_every` items of a worker's list has
+    records, and so has an only one.
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.

@@ -33,8 +33,9 @@ def ClockOp : Dash_SlotOp<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
 def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Write a record to the trace";
   let description = [{
-    Reads the clock, and stores 16 bytes: the event, its time from `since` to now, the channel or
-    products it refers to, and up to two numbers, with 32 bits of the first and 16 of the second.
+    Stores 16 bytes: the event, its time from `since` until a clock that was read before, or until
+    now, the channel or products it refers to, and up to two numbers, with 32 bits of the first and
+    16 of the second.
     One thread stores: the only one of a role in a warp, or the first of a warpgroup. A lane's
     records follow each other until its part of the region is full; later ones are counted but not
     stored. `begin` and `end` are a lane's first and last, and also record the time that all
@@ -56,10 +57,12 @@ def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[Mem
     Arg<TraceEventAttr, "what happened">:$event,
     Arg<OptionalAttr<StrAttr>, "the channel, or the products">:$of,
     Arg<Optional<CyclesType>, "when it began; now, if it took no time">:$since,
+    Arg<Optional<CyclesType>, "when it ended; now, if it is not said">:$until,
     Arg<Variadic<Index>, "which use, item or turn">:$numbers);
-  let results = (outs Res<CyclesType, "the time">:$now);
+  let results = (outs Res<CyclesType, "when it ended">:$now);
   let assemblyFormat = [{
-    $event (`of` `(` $of^ `)`)? (`since` `(` $since^ `)`)? (`numbers` `(` $numbers^ `)`)? attr-dict
+    $event (`of` `(` $of^ `)`)? (`since` `(` $since^ `)`)? (`until` `(` $until^ `)`)?
+    (`numbers` `(` $numbers^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -54,7 +54,7 @@ def SampleTrace : Pass<"dash-sample-trace", "::mlir::ModuleOp"> {
   let summary = "Leave records of some items of a worker's list only";
   let description = [{
     If `trace_every` of `dash.workers` is more than 1, the body of each role's loop over items is
-    there twice: as it is, for items whose place in the list is a multiple of it, and without
+    there twice: as it is, for the second of each so many items and for an only one, and without
     clocks and records, for the others. Sums do not live across items, so no product is in flight
     at the branch.
 

@@ -250,7 +250,7 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
     These are the records of `level=all`. `turns` keeps the records `turn` and `given` of reducers,
     `items` none of the table, and `none` leaves no record at all.
 
-    Items whose place in their worker's list is a multiple of `every` are to have records, and
+    The second of each `every` items of a worker's list is to have records, and so is an only one:
     `dash-sample-trace` will have them so. If `every` is 0, the level chooses: 1 of `items`, 4 of
     `turns`, 32 of `all`. If it is 1, all items have records, and so has what a role does behind
     them.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ArgumentError
-from .spans import ITEM, Lane, Tasks, times
+from .spans import ITEM, Lane, Tasks, times, traced_items
 
 WORDS = {
     "work": "multiplying and what goes with it",
@@ -116,12 +116,13 @@ def _of_items(
     """How many of a worker's items are traced and have a step, and how long they were to take: each
     from the end of the one before."""
     count, whole, last = 0, 0.0, 0.0
+    traced = traced_items(len(items), every)
     for place, item in enumerate(items):
         ends = [
             steps[item["sequence"], head, q, item["kv"], item["part"]].computed
             for head, q in item["visit"]
         ]
-        if ends and place % every == 0:
+        if ends and place in traced:
             count, whole = count + 1, whole + max(ends) - last
         last = max([last, *ends])
     return count, whole

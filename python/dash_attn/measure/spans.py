@@ -55,10 +55,16 @@ class Span:
     turn: int
 
 
+def traced_items(count: int, every: int) -> range:
+    """The places in a worker's list of `count` items of those that have records: of each `every`
+    the second, or the only one."""
+    return range(min(1, count - 1) if every > 1 and count else 0, count, every)
+
+
 @dataclass
 class Lane:
     """One thread of a role. lost: records that it had no room for, the last ones. every: items
-    that have records are 0, every, 2 every and so on of the worker's list."""
+    that have records are `traced_items` of the worker's list."""
 
     worker: int
     name: str
@@ -254,14 +260,15 @@ class Tasks:
 
     def visits(self, worker: int, every: int = 1) -> Iterator[tuple[int, tuple[int, ...] | None]]:
         """Uses of the slots that a worker adds: (use, (sequence, head, q, kv, part)), none of a
-        piece of dK and dV. every: those of items 0, every, 2 every and so on."""
-        use = 0
-        for place, item in enumerate(self.items.get(worker, [])):
+        piece of dK and dV. every: those of `traced_items`."""
+        use, items = 0, self.items.get(worker, [])
+        traced = traced_items(len(items), every)
+        for place, item in enumerate(items):
             tasks: list[tuple[int, ...] | None] = [
                 (item["sequence"], head, q, item["kv"], item["part"]) for head, q in item["visit"]
             ]
             tasks += [None] * self.pieces
-            if place % every == 0:
+            if place in traced:
                 yield from enumerate(tasks, use)
             use += len(tasks)
 
@@ -276,7 +283,7 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
         by_worker.setdefault(lane.worker, []).append(lane)
         items, expected = (
             [span.number for span in lane.spans if span.event == "item"],
-            range(0, len(tasks.items.get(lane.worker, [])), lane.every),
+            traced_items(len(tasks.items.get(lane.worker, [])), lane.every),
         )
         if items != [*expected[: len(items)]] or not lane.lost and len(items) != len(expected):
             raise ValueError(
@@ -524,8 +531,8 @@ def table(lanes: Sequence[Lane], key: Callable[[Lane], str] = by_role) -> str:
     ]
     if lanes and lanes[0].every > 1:
         lines.append(
-            f"of the items that are traced: 0, {lanes[0].every}, {2 * lanes[0].every} and so on of"
-            " each worker's list"
+            f"of the items that are traced: 1, {lanes[0].every + 1}, {2 * lanes[0].every + 1} and"
+            " so on of each worker's list, from 0, or its only one"
         )
     if lost := sum(lane.lost for lane in lanes):
         lines.append(
