@@ -2,7 +2,8 @@
 
 Each rank has a thread that looks, a few times a second, whether any rank has failed. A rank that
 fails records it in the store of torch.distributed before it lets go. A rank that does not answer
-when it is asked has ended, or hangs where no other thread of it runs.
+when it is asked has ended, or hangs where no other thread of it runs. Where a device waits and the
+host has gone on, the thread also looks whether an exchange takes longer than the timeout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..kernel.watching import places
+from ..kernel.watching import Place, places
+from .under_way import UnderWay
 
 LOOKS = 0.2  # seconds between two looks, of up to 64 ranks; as much longer as there are more
 PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds
@@ -30,7 +32,8 @@ class RankError(RuntimeError):
 
 class Watch:
     """store: of keys that only these ranks use; abort: ends what a rank waits for; is_alive:
-    whether there is anything to look for."""
+    whether there is anything to look for; under_way: exchanges that a device does; timeout: seconds
+    that one of them may take."""
 
     def __init__(
         self,
@@ -39,6 +42,8 @@ class Watch:
         size: int,
         abort: Callable[[], None],
         is_alive: Callable[[], bool],
+        under_way: UnderWay | None = None,
+        timeout: float = 0.0,
     ) -> None:
         self.rank, self.size, self.where, self.call, self.since = (
             rank,
@@ -53,7 +58,10 @@ class Watch:
             is_alive,
             LOOKS * max(1.0, size / 64),
         )
+        self._under_way, self._timeout = under_way or UnderWay(), timeout
+        self._told: Place | None = None  # where it was when another rank failed, or was late
         self._ended, self._seen, self._error = threading.Event(), threading.Event(), ""
+        self._explains = threading.Lock()
         threading.Thread(target=self._look, name="dash world", daemon=True).start()
         atexit.register(self._ended.set)
         places.add(self)
@@ -66,10 +74,28 @@ class Watch:
                     self._seen.set()
                     self._abort()
                     return
+                front = self._under_way.front()
+                if front and time.monotonic() > front.since + self._timeout:
+                    self.explain(f"nothing came for {self._timeout:g} seconds")
+                    self._seen.set()
+                    self._abort()
+                    return
+
+    def now(self) -> Place:
+        """The exchange that its device waits in, or else where the host is. A host goes on while
+        its device waits, and may then wait for its device anywhere."""
+        front = self._under_way.front()
+        return (
+            Place(front.where, front.call, front.since)
+            if front
+            else Place(self.where, self.call, self.since)
+        )
 
     def _answer(self) -> None:
-        """Where this rank was when it was first asked."""
-        self._store.compare_set(f"at {self.rank}", "", self.where)
+        """Where this rank was when it was first asked. What its device waits in ends with the
+        group."""
+        self._told = self._told or self.now()
+        self._store.compare_set(f"at {self.rank}", "", self._told.where)
 
     @property
     def has_failed(self) -> bool:
@@ -94,18 +120,21 @@ class Watch:
     def explain(self, symptom: str) -> RankError:
         """Why this rank waited in vain: once, and the same from then on. symptom: what it saw of
         it."""
-        self._error = self._error or str(self._explained(symptom))
+        with self._explains:
+            self._error = self._error or str(self._explained(symptom))
         return RankError(self._error)
 
     def _explained(self, symptom: str) -> RankError:
+        at = self._told = self._told or self.now()
         here = (
-            f"rank {self.rank} was {self.where}"
-            if self.where == OUTSIDE
-            else f"rank {self.rank} waited in {self.where}"
+            f"rank {self.rank} was {at.where}"
+            if at.where == OUTSIDE
+            else f"rank {self.rank} waited in {at.where}"
+            + f", call {at.call} of attention" * (at.call > 0)
         )
         try:
             if not self._store.check([FAILED]):
-                self._say({"rank": self.rank, "where": self.where, "symptom": symptom})
+                self._say({"rank": self.rank, "where": at.where, "symptom": symptom})
             said = json.loads(self._store.get(FAILED))
             if "error" in said:
                 return RankError(
@@ -128,7 +157,7 @@ class Watch:
         others = [
             f"rank {rank} is {'in ' * (place != OUTSIDE)}{place}"
             for rank, place in sorted(places.items())
-            if place != self.where
+            if place != at.where
         ]
         return RankError(
             f"{here}, and waited in vain: {'; '.join(others[:8]) or 'all others are there, too'}:"

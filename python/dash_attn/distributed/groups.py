@@ -19,8 +19,12 @@ from .exchange import Program, Transfer, splits
 from .failures import Watch
 from .plan import Phase
 from .problem import Problem
+from .under_way import UnderWay
 
 TIMEOUT = datetime.timedelta(minutes=10)
+# As much longer PyTorch's watchdog waits for NCCL before it ends the process: the rank that is late
+# is named first.
+SPARE = datetime.timedelta(minutes=1)
 _made: dict[Any, Groups] = {}  # of this process, by ranks, device and nodes
 _count: dict[tuple[int, ...], int] = {}
 
@@ -113,7 +117,7 @@ class Groups:
             order = {} if list(members) == sorted(members) else {"sort_ranks": False}
             return dist.new_group(
                 list(members),
-                timeout=timeout,
+                timeout=timeout + SPARE * (backend == "nccl"),
                 backend=backend,
                 use_local_synchronization=True,
                 group_desc=f"dash world {name}",
@@ -131,12 +135,15 @@ class Groups:
         name = (
             f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
         )
+        self._under_way = UnderWay()
         self.watch = Watch(
             dist.PrefixStore(name, dist.distributed_c10d._get_default_store()),
             self.rank,
             self.size,
             self._abort,
             self.is_alive,
+            self._under_way,
+            timeout.total_seconds(),
         )
         self.worlds = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
@@ -249,6 +256,10 @@ class Groups:
         group = self._node if phase.of_node else self._all
         if self._stream is not None:
             dist.all_to_all_single(receive, send, received, sent, group=group)
+            if not torch.cuda.is_current_stream_capturing():
+                event = torch.cuda.Event()
+                event.record(self._stream)
+                self._under_way.add(self.watch.where, self.watch.call, event)
         else:
             self._wait(
                 dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True)

@@ -19,7 +19,7 @@ from ..errors import ArgumentError, DriverError
 from ..kernel.driver import Driver
 from ..kernel.library import Memory
 from ..kernel.plan import Plan
-from ..kernel.watching import observers, places
+from ..kernel.watching import Place, observers, places
 from ..support.files import write_text
 from .looks import Dump, Look, read
 
@@ -197,9 +197,9 @@ class Watch:
         found = [self._report_launch(one) for one in self._standing(anyhow)]
         if not found:
             found = [
-                self._report_place(place)
+                self._report_place(place, at)
                 for place in tuple(places)
-                if place.call and (anyhow or self._is_late(place))
+                if (at := place.now()).call and (anyhow or self._is_late(at))
             ]
         if not found and anyhow:
             found = [
@@ -251,9 +251,9 @@ class Watch:
         self._said |= {one.number for one in late} if not anyhow else set()
         return late
 
-    def _is_late(self, place: Any) -> bool:
-        key = place.where, place.call
-        if time.monotonic() - place.since < self.timeout or key in self._said:
+    def _is_late(self, at: Place) -> bool:
+        key = at.where, at.call
+        if time.monotonic() - at.since < self.timeout or key in self._said:
             return False
         self._said.add(key)
         return True
@@ -299,21 +299,20 @@ class Watch:
 
     def _where(self, report: Report) -> str:
         for place in tuple(places):
-            if place.call:
-                report.where, report.call = place.where, place.call
-                return f", in {place.where} (call {place.call} of attention)"
+            at = place.now()
+            if at.call:
+                report.where, report.call = at.where, at.call
+                return f", in {at.where} (call {at.call} of attention)"
         return ""
 
-    def _report_place(self, place: Any) -> Report:
-        seconds = time.monotonic() - place.since
+    def _report_place(self, place: Any, at: Place) -> Report:
+        seconds = time.monotonic() - at.since
         text = (
             f"rank {place.rank} of {place.size}: no launch of dash is under way; this rank has been"
-            f" in {place.where} (call {place.call} of attention) for {seconds:.1f} s, and waits"
+            f" in {at.where} (call {at.call} of attention) for {seconds:.1f} s, and waits"
             f" there for other ranks. {RECORDER}"
         )
-        return Report(
-            place.rank, place.size, round(seconds, 3), text, where=place.where, call=place.call
-        )
+        return Report(place.rank, place.size, round(seconds, 3), text, where=at.where, call=at.call)
 
     def _write(self, report: Report) -> None:
         try:

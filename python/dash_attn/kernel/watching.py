@@ -5,15 +5,24 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 # Each is called in front of a launch, a `Launch`, in the thread that launches; what it returns is
 # called behind, also where the launch fails.
 Observer = Callable[[Any], Callable[[], None]]
 observers: list[Observer] = []
 
-# What says where this process is among others, for people: each has rank, size, where, call and
-# since.
+
+class Place(NamedTuple):
+    """where: for people; call: of attention, counted from 1, or 0 outside of it; since: seconds of
+    the host's clock."""
+
+    where: str
+    call: int
+    since: float
+
+
+# What says where this process is among others: each has rank and size, and now() gives a Place.
 places: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
