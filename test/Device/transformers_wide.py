@@ -264,7 +264,8 @@ def check(name: str, one: Model, rows: int, device: str, steps: int) -> dict[str
             faults = [] if "sdpa" in part and "does not support an attention" in said else [said]
         row["faults"] += [f"{name}, {part}: {fault}" for fault in faults]
     row["served"] = [
-        {"call": call, "count": count, "by": computed[call]} for call, count in served.items()
+        {"call": call, "count": count, "by": computed[call].splitlines()}
+        for call, count in served.items()
     ]
     row["refused"] = [{"reason": reason, "count": count} for reason, count in refused.items()]
     if not served:
@@ -292,7 +293,7 @@ def report(row: dict[str, Any]) -> None:
         )
     for one in row["served"]:
         print(f"  served {one['count']} times: {one['call']}")
-        print("    " + one["by"].replace("\n", "\n    "))
+        print("    " + "\n    ".join(one["by"]))
     print(f"  refused: {sum(one['count'] for one in row['refused'])}")
     for one in row["refused"]:
         print(f"    {one['count']} times: {one['reason']}")

@@ -50,7 +50,7 @@ def trains(name: str) -> None:
     # Two layers; for gradients once, and twice for each step.
     assert sum(one["count"] for one in row["served"]) == 2 * (1 + 2 * STEPS), row["served"]
     dims = f"head dim {of_qk}" if of_qk == of_v else f"head dim {of_qk}/{of_v}"
-    assert all(one["by"].count(dims) == 2 for one in row["served"]), row["served"]
+    assert all("".join(one["by"]).count(dims) == 2 for one in row["served"]), row["served"]
 
 
 def faults_of(name: str, change: Any) -> list[str]:

@@ -324,26 +324,24 @@ def trace_levels(record: dict, name: str) -> str:
 
 
 def trace_sampled(record: dict, name: str) -> str:
-    """What records of some items cost, beside those of all."""
+    """What records of some items cost: of the whole backward, and of the main entry."""
     programs: dict[str, dict[str, dict]] = {}
     for row in record["levels"]:
         programs.setdefault(row["program"], {})[row["trace"]] = row
     levels = ("turns", "all")
     every = next(iter(programs.values()))
-    titles = [f"`{level}`, one item in {every[level]['every']} | all items" for level in levels]
+    titles = [f"`{level}`, one item in {every[level]['every']}" for level in levels]
     lines = [
         f"{record['device']}, {record['date']}, commit {record['commit'][:7]},"
-        f" `test/Device/trace.py` with causal masks ([record]({link(name)})): the time of the main"
-        " entry over that of a plain kernel.",
+        f" `test/Device/trace.py --sampled` ([record]({link(name)})): the time of the whole"
+        " backward over that of a plain kernel, and of the main entry alone.",
         "",
-        "| mask, head dim | " + " | ".join(titles) + " |",
+        "| mask, head dim | " + " | ".join(f"{title} | main entry" for title in titles) + " |",
         "|---|---|---|---|---|",
     ]
     for program, rows in programs.items():
         cells = [
-            f"{rows[one]['main_ratio']:.3f}"
-            for level in levels
-            for one in (level, f"{level} of all")
+            f"{rows[level][ratio]:.3f}" for level in levels for ratio in ("ratio", "main_ratio")
         ]
         lines.append(f"| {program.replace('-', ' ')} | {' | '.join(cells)} |")
     return "\n" + "\n".join(lines) + "\n\n"
