@@ -83,7 +83,7 @@ def result_of(root: str, name: str, operands: list[str], value: Value) -> int:
         result = value(operands[1], bits_of("." + source), source.startswith("s"))
         bits = bits_of(name.rsplit(".", 1)[0])
     elif root in ("mul", "mad"):
-        result = given[0] * given[1]
+        result = given[0] * given[1] >> (bits if ".hi" in name else 0)
         wide = 2 * bits if ".wide" in name else bits
         if root == "mad":
             result += value(operands[3], wide)
