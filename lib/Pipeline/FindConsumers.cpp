@@ -116,9 +116,10 @@ public:
   /// A sum is named after the tensor that it is stored to.
   static std::string nameOfSum(OpResult sum) {
     for (Operation *user : sum.getUsers())
-      if (auto store = dyn_cast<StoreOp>(user))
-        if (TensorRoleAttr role = roleOf(store.getTarget()))
-          return role.getName().str();
+      if (auto store = dyn_cast<StoreOp>(user)) {
+        TensorRoleAttr role = roleOf(store.getTarget());
+        return role ? role.getName().str() : "sum";
+      }
     return "sum" + std::to_string(sum.getResultNumber());
   }
 

@@ -11,6 +11,7 @@
 #include "dash/IR/DashOps.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_HOLDFACTORS
@@ -37,6 +38,7 @@ namespace {
 struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
   void runOnOperation() override {
     bool hasWorkers = false;
+    waitedFor.clear();
     WalkResult result = getOperation()->walk([&](RoleOp role) {
       hasWorkers = true;
       WalkOp walk = role.getWalk();
@@ -46,12 +48,22 @@ struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
     });
     if (result.wasInterrupted())
       return signalPassFailure();
+    for (auto &[channel, isRead] : waitedFor)
+      if (!isRead) {
+        refuse(channel);
+        return signalPassFailure();
+      }
     if (!hasWorkers)
       getOperation()->emitWarning()
           << "no 'dash.workers' with factors to hold; run --dash-assign-roles first";
   }
 
 private:
+  static LogicalResult refuse(ChannelOp channel) {
+    return channel.emitError() << "is held, but no product of the walk reads its tile by rows, as "
+                                  "a left factor that is not transposed";
+  }
+
   /// The tiles of the item whose channels are held.
   LogicalResult hold(RoleOp role, WalkOp walk) {
     OpBuilder b(walk);
@@ -60,13 +72,13 @@ private:
       if (!channel.getHeld())
         continue;
       for (Value tile : wait.getTiles()) {
-        if (tile.use_empty()) // another role's, with a header for all
+        bool &isRead = waitedFor[channel];
+        if (tile.use_empty()) // another consumer's, with a header for all
           continue;
+        isRead = true;
         SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
         if (uses.empty())
-          return channel.emitError()
-                 << "is held, but no product of the walk reads its tile by rows, "
-                    "as a left factor that is not transposed";
+          return refuse(channel);
         auto held = LoadFactorOp::create(b, tile.getLoc(), tile.getType(), tile);
         for (OpOperand *use : uses)
           use->set(held);
@@ -75,6 +87,8 @@ private:
     }
     return success();
   }
+
+  llvm::MapVector<ChannelOp, bool> waitedFor; ///< held, and whether a consumer reads its tile
 };
 
 } // namespace

@@ -55,10 +55,10 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// All consumers are told by one tile how many steps an item has.
-func.func @told_together(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %dk: !T, %dv: !T) {
+// All consumers are told by one tile of a step where the mask's edges run.
+func.func @told_in_steps(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %dk: !T, %dv: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
-  // expected-error @below {{loads no tile of each item that all its consumers compute with, so nothing tells them what to do}}
+  // expected-error @below {{loads no tile of each step that all its consumers compute with, so nothing tells them what to do}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
     %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -67,10 +67,11 @@ func.func @told_together(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %
       %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
       %s1 = dash.matmul %kt, transpose %qt split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %p1 = dash.round %s1 : tensor<128x64xf32> to tensor<128x64xbf16>
-      %s2 = dash.matmul %vt, transpose %qt split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %qu = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %s2 = dash.matmul %vt, transpose %qu split(<2 x 1>) : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %p2 = dash.round %s2 : tensor<128x64xf32> to tensor<128x64xbf16>
       %r1 = dash.matmul %p1, %qt accumulate(%a) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
-      %r2 = dash.matmul %p2, %qt accumulate(%b) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %r2 = dash.matmul %p2, %qu accumulate(%b) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
       dash.yield %r1, %r2 : tensor<128x128xf32>, tensor<128x128xf32>
     }
     dash.store %r#0, %dv[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T

@@ -96,8 +96,8 @@ class Exact:
 def on_cpu() -> None:
     """Operators launch as on a GPU, but an exact kernel."""
     torch._C._cuda_getCurrentRawStream = lambda index: 0
-    for module in (operator, pieces):
-        module.kernel_of = lambda wanted: Exact(wanted.window)
+    pieces.kernel_of = lambda wanted: Exact(wanted.window)
+    operator.bind = lambda wanted, given, **rest: Exact(wanted[0].window).bind(*given, **rest)
     operator.kernels_for = lambda head_dim, dtype, window, level, **_: [Exact(window)]
     function.launch_any, operator.launches = operator.launch_any, Forgetful()
     name = operator.NAME.partition("::")[2]

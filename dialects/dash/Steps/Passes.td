@@ -272,7 +272,7 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
     Option<"records", "records", "int64_t", /*default=*/"16384",
            "Records of 16 bytes that each lane has room for; later ones are only counted">,
     Option<"every", "every", "int64_t", /*default=*/"0",
-           "Each worker's items 0, N, 2 N and so on are to have records; 0: N by the level">,
+           "The second of each N items of a worker has records; 0: N by the level">,
     Option<"level", "level", "::mlir::dash::TraceLevel",
            /*default=*/"::mlir::dash::TraceLevel::All", "Which records are kept",
            [{::mlir::dash::traceLevelWords()}]>,
