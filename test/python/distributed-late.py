@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
@@ -17,7 +19,7 @@ import torch.distributed as dist  # noqa: E402
 
 from dash_attn import hang  # noqa: E402
 from dash_attn.distributed.failures import Watch  # noqa: E402
-from dash_attn.distributed.under_way import UnderWay  # noqa: E402
+from dash_attn.distributed.under_way import Recorded, UnderWay  # noqa: E402
 from dash_attn.hang.ranks import load  # noqa: E402
 
 TMP, TIMEOUT = Path(sys.argv[1]), 2.0
@@ -30,6 +32,23 @@ class Event:
 
     def query(self) -> bool:
         return self.has_happened
+
+
+def asked_beside_captures() -> None:
+    inside = []
+
+    class Driver:
+        @contextmanager
+        def in_captures(self) -> Iterator[None]:
+            inside.append(True)
+            yield
+            inside.pop()
+
+    class Asked:
+        def query(self) -> bool:
+            return inside == [True]
+
+    assert Recorded(Asked(), Driver()).query() and not inside
 
 
 def main() -> None:
@@ -71,4 +90,5 @@ def main() -> None:
     assert hang.explain_ranks([report])[1] == f"rank 0 waits in {PLACE}, call 3 of attention"
 
 
+asked_beside_captures()
 main()

@@ -14,12 +14,13 @@ import torch
 import torch.distributed as dist
 
 from ..errors import ArgumentError
+from ..kernel.driver import cuda_driver
 from .agreement import agree
 from .exchange import Program, Transfer, splits
 from .failures import Watch
 from .plan import Phase
 from .problem import Problem
-from .under_way import UnderWay
+from .under_way import Recorded, UnderWay
 
 TIMEOUT = datetime.timedelta(minutes=10)
 # As much longer PyTorch's watchdog waits for NCCL before it ends the process: the rank that is late
@@ -259,7 +260,9 @@ class Groups:
             if not torch.cuda.is_current_stream_capturing():
                 event = torch.cuda.Event()
                 event.record(self._stream)
-                self._under_way.add(self.watch.where, self.watch.call, event)
+                self._under_way.add(
+                    self.watch.where, self.watch.call, Recorded(event, cuda_driver())
+                )
         else:
             self._wait(
                 dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True)

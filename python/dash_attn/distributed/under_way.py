@@ -9,6 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class Recorded:
+    """An event of a device. Another thread that captures a graph goes on capturing when this one
+    asks whether the event has happened: `driver` sees to it (`Driver.in_captures`)."""
+
+    def __init__(self, event: Any, driver: Any) -> None:
+        self._event, self._driver = event, driver
+
+    def query(self) -> bool:
+        with self._driver.in_captures():
+            return self._event.query()
+
+
 @dataclass
 class Exchanged:
     """where: for people; call: of attention, counted from 1; event: behind it on its stream; since:
