@@ -135,6 +135,9 @@ def kernels() -> None:
     assert forward_for(wide, 1, 16, 16, 16384, 16384).sizes == ()
     sizes = 2, 8, 4, 500, 500
     assert forward_for(wide, *sizes).sizes == (2, 8, 4, 512, 512)
+    for head_dim in (72, 96):  # kv tiles of 96 rows
+        one = wide._replace(head_dim=head_dim, head_dim_v=64)
+        assert forward_for(one, 1, 2, 2, 257, 257).sizes == (1, 2, 2, 257, 257)
     assert forward_for(wide, 2, 8, 4, 300, 500).sizes == (2, 8, 4, 300, 500), "a mask between tiles"
     of_full = forward_for(wide._replace(window=FULL), 2, 8, 4, 300, 500)
     assert of_full.sizes == (2, 8, 4, 320, 512) and for_any_sizes(of_full).sizes == ANY_SIZES

@@ -102,8 +102,10 @@ def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
     pairs = batch * heads * -(-q_rows // ROWS_OF_TILE) * -(-kv_rows // ROWS_OF_TILE)
     if pairs >= FEWEST_OF_FORWARDS:
         return wanted
-    # Rows of the same tiles have the same order; above MOST_TOGETHER tiles are no usual ones.
-    has_usual = max(wanted.head_dim, wanted.head_dim_v) <= MOST_TOGETHER
+    # Rows of the same tiles have the same order; above MOST_TOGETHER tiles are no usual ones, and
+    # in tiles of 96 columns kv tiles have 96 rows.
+    most = max(wanted.head_dim, wanted.head_dim_v)
+    has_usual = most <= 64 or 96 < most <= MOST_TOGETHER
     if has_usual and (wanted.window == FULL or q_rows == kv_rows):
         q_rows, kv_rows = (-(-rows // ROWS_OF_TABLE) * ROWS_OF_TABLE for rows in (q_rows, kv_rows))
     return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
