@@ -287,12 +287,16 @@ bool ChannelOp::passesRegisters() {
     auto tile = cast<RankedTensorType>(type);
     return tile.getRank() == 2 && WaitOp::isReadByThreads(tile);
   };
-  auto isInConsumer = [](Operation *user) {
+  // A wait names its tiles, whatever reads them; products read none of f32.
+  auto isUsedByThreads = [](Operation *user) {
     auto role = user->getParentOfType<RoleOp>();
-    return role && role.isConsumer();
+    return role && role.isConsumer() &&
+           llvm::all_of(accessesOf(user), [](const SlotAccess &access) {
+             return access.kind == AccessKind::Name || access.by == AccessAgent::Threads;
+           });
   };
   return !tiles.empty() && llvm::all_of(tiles, isOfThreads) &&
-         llvm::all_of(getResult().getUsers(), isInConsumer);
+         llvm::all_of(getResult().getUsers(), isUsedByThreads);
 }
 
 LogicalResult ChannelOp::verify() {

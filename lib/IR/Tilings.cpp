@@ -134,8 +134,9 @@ LogicalResult TilingAttr::verify(EmitError emitError, TilesAttr, int64_t columns
                                  WarpStructure, DictionaryAttr splits, ArrayAttr hold,
                                  DictionaryAttr slots) {
   constexpr int64_t step = 8; // as head dims
+  auto isWidth = [](int64_t number) { return number >= step && number % step == 0; };
   for (auto [name, number] : {std::pair("columns", columns), {"columns_v", columnsV}})
-    if (number % step != 0 || number < (name == StringRef("columns") ? step : 0))
+    if (!isWidth(number) && (number != 0 || number == columns))
       return emitError() << "'" << name << "' must be a positive multiple of " << step << ", got "
                          << number;
   if (columnsV == columns)

@@ -32,7 +32,8 @@ static SmallVector<Block *> sampledBodies(RoleOp role) {
     if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
         branch && op.getEvent() == TraceEvent::Item)
       for (Region *body : branch.getRegions())
-        bodies.push_back(&body->front());
+        if (!body->empty())
+          bodies.push_back(&body->front());
   });
   return bodies;
 }

@@ -11,7 +11,7 @@
 #include "dash/IR/DashOps.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_HOLDFACTORS
@@ -38,47 +38,50 @@ namespace {
 struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
   void runOnOperation() override {
     bool hasWorkers = false;
-    waitedFor.clear();
-    WalkResult result = getOperation()->walk([&](RoleOp role) {
+    WalkResult result = getOperation()->walk([&](WorkersOp workers) {
       hasWorkers = true;
-      WalkOp walk = role.getWalk();
-      if (!walk || !role.isConsumer())
-        return WalkResult::advance();
-      return failed(hold(role, walk)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(hold(workers)) ? WalkResult::interrupt() : WalkResult::skip();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    for (auto &[channel, isRead] : waitedFor)
-      if (!isRead) {
-        refuse(channel);
-        return signalPassFailure();
-      }
     if (!hasWorkers)
       getOperation()->emitWarning()
           << "no 'dash.workers' with factors to hold; run --dash-assign-roles first";
   }
 
 private:
+  /// A consumer may wait for a held tile that another one reads, for what its slot says.
+  LogicalResult hold(WorkersOp workers) {
+    SmallPtrSet<Operation *, 2> read; // channels; looked up only
+    for (RoleOp role : workers.getRoles())
+      if (WalkOp walk = role.getWalk(); walk && role.isConsumer())
+        if (failed(hold(role, walk, read)))
+          return failure();
+    for (ChannelOp channel : workers.getChannels())
+      if (channel.getHeld() && !read.contains(channel))
+        return refuse(channel);
+    return success();
+  }
+
   static LogicalResult refuse(ChannelOp channel) {
     return channel.emitError() << "is held, but no product of the walk reads its tile by rows, as "
                                   "a left factor that is not transposed";
   }
 
   /// The tiles of the item whose channels are held.
-  LogicalResult hold(RoleOp role, WalkOp walk) {
+  LogicalResult hold(RoleOp role, WalkOp walk, SmallPtrSetImpl<Operation *> &read) {
     OpBuilder b(walk);
     for (auto wait : role.getItems().getBody().getOps<WaitOp>()) {
       auto channel = wait.getChannel().getDefiningOp<ChannelOp>();
       if (!channel.getHeld())
         continue;
       for (Value tile : wait.getTiles()) {
-        bool &isRead = waitedFor[channel];
-        if (tile.use_empty()) // another consumer's, with a header for all
+        if (tile.use_empty())
           continue;
-        isRead = true;
         SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
         if (uses.empty())
           return refuse(channel);
+        read.insert(channel);
         auto held = LoadFactorOp::create(b, tile.getLoc(), tile.getType(), tile);
         for (OpOperand *use : uses)
           use->set(held);
@@ -87,8 +90,6 @@ private:
     }
     return success();
   }
-
-  llvm::MapVector<ChannelOp, bool> waitedFor; ///< held, and whether a consumer reads its tile
 };
 
 } // namespace

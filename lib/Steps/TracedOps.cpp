@@ -109,12 +109,13 @@ Operation *dash::giveBehind(Operation *take) {
       return op;
     if (op->getNumRegions() == 0)
       continue;
-    WalkResult waits = op->walk([](Operation *inner) {
-      bool isWait =
-          findSync(inner, SyncKind::WaitForSlot) || findSync(inner, SyncKind::WaitForCopies);
-      return isWait ? WalkResult::interrupt() : WalkResult::advance();
+    WalkResult isSimple = op->walk([](Operation *inner) {
+      bool waits = findSync(inner, SyncKind::WaitForSlot) ||
+                   findSync(inner, SyncKind::WaitForCopies) || findSum(inner, SumAction::Take) ||
+                   findSum(inner, SumAction::Give);
+      return waits ? WalkResult::interrupt() : WalkResult::advance();
     });
-    if (waits.wasInterrupted())
+    if (isSimple.wasInterrupted())
       return nullptr;
   }
   return nullptr;

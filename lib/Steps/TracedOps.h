@@ -34,7 +34,7 @@ RingOp ringOf(Value slot);
 /// The use of the slot that a reducer adds: that of the next wait for a slot, or of the add.
 RingOp slotAdded(Operation *op, bool isBehind);
 /// The op that gives on the turn that an op takes, in the same block; null if there is none, or if
-/// something between them waits in a region of its own.
+/// something between them waits, or takes or gives a turn, in a region of its own.
 Operation *giveBehind(Operation *take);
 
 /// A role's loops over the items of its worker's list.

@@ -788,3 +788,29 @@ func.func @added_unfenced(%tile: tensor<64x64xf32>) {
   }
   return
 }
+
+// -----
+
+!P = !dash.channel<tensor<64x64xf32>>
+
+// So does what it stores for a consumer.
+func.func @stored_unfenced(%tile: tensor<64x64xf32>, %sums: memref<?x?x?x64xf32>) {
+  dash.workers {
+    %p_tiles = dash.channel "p" depth(1) : !P
+    dash.role "dv" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %p_tiles[%c0] : !P
+      dash.mbarrier_wait %p_tiles empty[%slot] phase(%phase) : !P
+      dash.store_fragment %tile to %p_tiles[%slot] element(0) : tensor<64x64xf32> to !P
+      // expected-error @below {{hands on a slot of channel 'p' that threads have written without a proxy fence behind}}
+      dash.mbarrier_arrive %p_tiles full[%slot] by warp : !P
+    }
+    dash.role "store" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %p_tiles[%c0] : !P
+      dash.mbarrier_wait %p_tiles full[%slot] phase(%phase) : !P
+      dash.bulk_store %p_tiles[%slot] into %sums[%c0, %c0, %c0] : !P into memref<?x?x?x64xf32>
+    }
+  }
+  return
+}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
@@ -19,7 +19,7 @@ import torch.distributed as dist  # noqa: E402
 
 from dash_attn import hang  # noqa: E402
 from dash_attn.distributed.failures import Watch  # noqa: E402
-from dash_attn.distributed.under_way import Recorded, UnderWay  # noqa: E402
+from dash_attn.distributed.under_way import MOST, Recorded, UnderWay  # noqa: E402
 from dash_attn.hang.ranks import load  # noqa: E402
 
 TMP, TIMEOUT = Path(sys.argv[1]), 2.0
@@ -35,20 +35,70 @@ class Event:
 
 
 def asked_beside_captures() -> None:
-    inside = []
+    inside = list[str]()
+
+    @contextmanager
+    def entered(what: str) -> Iterator[None]:
+        inside.append(what)
+        yield
+        inside.pop()
 
     class Driver:
-        @contextmanager
-        def in_captures(self) -> Iterator[None]:
-            inside.append(True)
-            yield
-            inside.pop()
+        def in_captures(self) -> AbstractContextManager[None]:
+            return entered("captures")
 
     class Asked:
         def query(self) -> bool:
-            return inside == [True]
+            return inside == ["device", "captures"]
 
-    assert Recorded(Asked(), Driver()).query() and not inside
+    assert Recorded(Asked(), Driver(), lambda: entered("device")).query() and not inside
+
+
+class Gone:
+    """A store whose process has ended."""
+
+    def check(self, keys: list[str]) -> bool:
+        raise RuntimeError("no store")
+
+
+class Failed:
+    """An event of a device that has failed."""
+
+    def query(self) -> bool:
+        raise RuntimeError("no device")
+
+
+def without_a_store() -> None:
+    """The exchange is waited for no longer than its timeout, and its place is named."""
+    under_way, ended = UnderWay(), list[float]()
+    watch = Watch(
+        Gone(), 1, 2, lambda: ended.append(time.monotonic()), lambda: True, under_way, TIMEOUT / 4
+    )
+    begin = time.monotonic()
+    under_way.add(PLACE, 3, Event(False))
+    while not watch.has_failed:
+        assert time.monotonic() < begin + 10, "expected a rank that is late, found none"
+        time.sleep(0.05)
+    said = str(watch.explain(""))
+    assert said.startswith(f"rank 1 waited in {PLACE}, call 3 of attention, and the process"), said
+    assert "store of torch.distributed" in said and len(ended) == 1, said
+
+
+def on_a_failed_device() -> None:
+    under_way = UnderWay()
+    watch = Watch(dist.HashStore(), 0, 2, lambda: None, lambda: True, under_way, TIMEOUT / 4)
+    under_way.add(PLACE, 3, Failed())
+    watch.where, watch.call = "the leaves of a backward", 3
+    time.sleep(TIMEOUT / 2)
+    assert watch.now().where == "the leaves of a backward" and not watch.has_failed
+
+
+def bounded() -> None:
+    under_way = UnderWay()
+    for number in range(MOST + 5):
+        under_way.add(PLACE, number, Event(False))
+    front = under_way.front()
+    assert front and front.call == 5, front
 
 
 def main() -> None:
@@ -91,4 +141,7 @@ def main() -> None:
 
 
 asked_beside_captures()
+bounded()
+without_a_store()
+on_a_failed_device()
 main()

@@ -15,6 +15,7 @@ include "dash/IR/DashForwardOps.td"
 include "dash/IR/DashPipelineOps.td"
 include "dash/IR/DashLoopOps.td"
 include "dash/IR/DashAsyncOps.td"
+include "dash/IR/DashSumOps.td"
 include "dash/IR/DashTraceOps.td"
 
 #endif // DASH_IR_DASHOPS_TD

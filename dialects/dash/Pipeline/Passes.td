@@ -174,7 +174,7 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     wait for its first, which tells them what to do. A consumer that exchanges nothing has slots of
     its own for its result to leave through. The warpgroups of the tiling are those of each
     consumer. By default a problem gets this where a thread would need more than 128 registers for
-    all sums: dK and dV above head dim 128.
+    all sums: dK and dV of more than 256 columns together.
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.

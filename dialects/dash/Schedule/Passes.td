@@ -52,7 +52,7 @@ def Tile : Pass<"dash-tile"> {
     tiles with an online softmax, and `dash.finish` divides. Its tiles have 128 rows of q unless
     stated. Rows of kv follow from the head dims (128 up to 64, 96 up to 96, 128 up to 128, 112 for
     192 with v at most 128, 96 for 192, 64 beyond), and not from the mask or from sizes, because the
-    bits of a row depend on them. Nothing is summed across items, and only the CPU lane runs it.
+    bits of a row depend on them. Nothing is summed across items.
 
     (* example filepath=test/Schedule/tile.mlir *)
   }];

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..kernel.watching import Place, places
-from .under_way import UnderWay
+from .under_way import Exchanged, UnderWay
 
 LOOKS = 0.2  # seconds between two looks, of up to 64 ranks; as much longer as there are more
 PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds
@@ -67,24 +67,35 @@ class Watch:
         places.add(self)
 
     def _look(self) -> None:
-        with contextlib.suppress(Exception):  # the store goes with the process that has it
+        with contextlib.suppress(Exception):  # of what is torn down
+            has_store = True
             while not self._ended.wait(self._looks) and self._is_alive():
-                if self._store.check([FAILED]):
-                    self._answer()
-                    self._seen.set()
-                    self._abort()
-                    return
-                front = self._under_way.front()
+                if has_store:
+                    try:
+                        if self._store.check([FAILED]):
+                            self._answer()
+                            return self._let_go()
+                    except Exception:  # noqa: BLE001: the store goes with the process that has it
+                        has_store = False
+                front = self._front()
                 if front and time.monotonic() > front.since + self._timeout:
                     self.explain(f"nothing came for {self._timeout:g} seconds")
-                    self._seen.set()
-                    self._abort()
-                    return
+                    return self._let_go()
+
+    def _let_go(self) -> None:
+        self._seen.set()
+        self._abort()
+
+    def _front(self) -> Exchanged | None:
+        """The exchange that its device waits in. A device that fails says nothing of it."""
+        with contextlib.suppress(Exception):
+            return self._under_way.front()
+        return None
 
     def now(self) -> Place:
         """The exchange that its device waits in, or else where the host is. A host goes on while
         its device waits, and may then wait for its device anywhere."""
-        front = self._under_way.front()
+        front = self._front()
         return (
             Place(front.where, front.call, front.since)
             if front
@@ -114,8 +125,7 @@ class Watch:
     def _say(self, what: dict[str, Any]) -> None:
         with contextlib.suppress(Exception):
             self._store.compare_set(FAILED, "", json.dumps(what))
-        self._seen.set()
-        self._abort()
+        self._let_go()
 
     def explain(self, symptom: str) -> RankError:
         """Why this rank waited in vain: once, and the same from then on. symptom: what it saw of

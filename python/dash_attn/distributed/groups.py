@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -260,9 +261,9 @@ class Groups:
             if not torch.cuda.is_current_stream_capturing():
                 event = torch.cuda.Event()
                 event.record(self._stream)
-                self._under_way.add(
-                    self.watch.where, self.watch.call, Recorded(event, cuda_driver())
-                )
+                on_device = functools.partial(torch.cuda.device, self.device)
+                recorded = Recorded(event, cuda_driver(), on_device)
+                self._under_way.add(self.watch.where, self.watch.call, recorded)
         else:
             self._wait(
                 dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True)

@@ -5,19 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 
-class Recorded:
-    """An event of a device. Another thread that captures a graph goes on capturing when this one
-    asks whether the event has happened: `driver` sees to it (`Driver.in_captures`)."""
+# An exchange more drops the oldest one. Threads that look drop those that have ended before.
+MOST = 4096
 
-    def __init__(self, event: Any, driver: Any) -> None:
-        self._event, self._driver = event, driver
+
+class Recorded:
+    """An event of a device, for threads that ask whether it has happened. Another thread that
+    captures a graph goes on capturing: `driver` sees to it (`Driver.in_captures`). `on_device` is a
+    context in which the event's device is the thread's own, or it would open one on device 0."""
+
+    def __init__(self, event: Any, driver: Any, on_device: Callable[[], Any]) -> None:
+        self._event, self._driver, self._on_device = event, driver, on_device
 
     def query(self) -> bool:
-        with self._driver.in_captures():
+        with self._on_device(), self._driver.in_captures():
             return self._event.query()
 
 
@@ -36,7 +42,7 @@ class UnderWay:
     """Those of one stream, oldest first. Several threads may look."""
 
     def __init__(self) -> None:
-        self._exchanges, self._lock = deque[Exchanged](), threading.Lock()
+        self._exchanges, self._lock = deque[Exchanged](maxlen=MOST), threading.Lock()
 
     def add(self, where: str, call: int, event: Any) -> None:
         with self._lock:
