@@ -41,6 +41,7 @@ from dash_attn.support.records import write_record  # noqa: E402
 
 DOCUMENTS, HEADS, KV_HEADS, HEAD_DIM, LAYERS = (1100, 200, 400, 64, 63), 4, 2, 128, 3
 LAYER, DYING, LATE, MOST_SECONDS = 2, 1, 15.0, 150
+SENT = 0.5  # seconds
 FAULTS = {"dies": signal.SIGKILL, "stops": signal.SIGSTOP}
 PLACES = (("forward", "inputs"), ("backward", "inputs"), ("backward", "gradients"))
 
@@ -50,7 +51,8 @@ PLACES = (("forward", "inputs"), ("backward", "inputs"), ("backward", "gradients
 
 def plant(fault: str, of_pass: str, phase: str) -> None:
     """This rank gets a signal where it would begin an exchange. What it was to do before is done,
-    on its device, too."""
+    on its device, too, and what it sent before has left it: a communicator's threads may send what
+    a device has handed over."""
     transfer_of = Groups._transfer
 
     def transfer_or_end(self: Groups, transfer: Any, problem: Any) -> None:
@@ -58,6 +60,7 @@ def plant(fault: str, of_pass: str, phase: str) -> None:
         if at.call == LAYER and of_pass in at.where and transfer.phase.name == phase:
             if self.device.type == "cuda":
                 torch.cuda.synchronize()
+            time.sleep(SENT)
             print(json.dumps({"at": time.time(), "where": at.where}), flush=True)
             os.kill(os.getpid(), FAULTS[fault])
         transfer_of(self, transfer, problem)
