@@ -127,6 +127,7 @@ static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP)
     return list({{3, 3, 1, 1, 0, 2}, {2, 2, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 1}});
   return list({{2, 2, 4, 4, 2, 2},
                {1, 1, 4, 4, 2, 2},
+               {1, 1, 3, 4, 2, 1},
                {1, 1, 3, 3, 2, 2},
                {1, 1, 3, 3, 2, 1},
                {1, 1, 3, 3, 1, 1},

@@ -61,6 +61,8 @@ private:
                             << tasks << "; state fewer heads or rows";
     std::vector<ReportEntry> &entries = groups.emplace_back();
     for (const ScheduleKind *kind : scheduleKinds()) {
+      if (!kind->isUnordered && !kind->isChosen(schedule.problem.own))
+        continue;
       ScheduleHeader header = schedule;
       header.kind = kind->name.str();
       // What one kind cannot do is not an error of this module.

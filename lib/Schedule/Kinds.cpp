@@ -43,7 +43,7 @@ SmallVector<StringRef> dash::kindsWithFormulas(ScheduleHeader header, MLIRContex
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   SmallVector<StringRef> found;
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || kind->isUnordered || !kind->serves(header.problem.own))
+    if (kind->isSearched || !kind->isChosen(header.problem.own))
       continue;
     header.kind = kind->name.str();
     FailureOr<Order> order = kind->build(header, context, emitError);

@@ -7,10 +7,9 @@ must have the same bytes in many repeats, alone and beside other work, with role
 random, and with other numbers of workers. So must those of `attention`, which are compared with
 float64 too, of packed sequences at level `machine`, and of PyTorch's own attention once
 `dash_attn.enable` is called. Times are medians of rounds in a random order, of both programs one
-behind the other, beside cuDNN's backward, which is not deterministic: of level `run`, in the orders
-that `attention` takes, and of level `machine`. TFLOP/s count 2 B H S^2 (3 dqk + 2 dv), half of it
-on causal masks. --tune times other tilings, too. The status is 1 where an error is too large or
-bits differ.
+behind the other, beside cuDNN's backward, which is not deterministic. TFLOP/s count
+2 B H S^2 (3 dqk + 2 dv), half of it on causal masks. --tune times other tilings, too. The status
+is 1 where an error is too large or bits differ.
 """
 
 from __future__ import annotations
@@ -53,8 +52,7 @@ CASES: list[tuple[Any, ...]] = [
     ("causal", 128, 128, 1000, 1000, 2, 4, 2, "bf16", None),
     ("full", 64, 64, 300, 700, 1, 4, 1, "bf16", None),
 ]
-# Both keep the order of an item's visits, whatever the number of workers.
-KINDS = {("dk", "dv"): "ascending", ("dq",): "longest-first"}
+KIND = "longest-first"  # it keeps the order of an item's visits, whatever the number of workers
 # By name: options of dK and dV, and of dQ.
 OTHERS = {
     "delays": ("delays=true", "delays=true"),
@@ -80,7 +78,7 @@ def compiled(
     clauses = f" softcap({softcap})" if softcap else ""
     workers = torch.cuda.get_device_properties(0).multi_processor_count
     workers = f" workers={workers}" * ("workers" not in options)
-    kind = "" if "kind=" in options else f"kind={KINDS[gradients]}"
+    kind = "" if "kind=" in options else f"kind={KIND}"
     return Kernel.compile(
         f"""
 !q = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -272,8 +270,8 @@ def cudnn(q: Any, k: Any, v: Any, do: Any, is_causal: bool) -> Callable[[], Any]
 TUNED = {
     "alternating": ("machine", "structure=alternating", "structure=alternating"),
     "overlapping": ("machine", "structure=overlapping", "structure=overlapping"),
-    "descending": ("run", "kind=descending", "kind=ascending"),
-    "shift": ("run", "kind=shift", ""),
+    "ascending": ("machine", "kind=ascending", "kind=ascending"),
+    "symmetric shift": ("run", "kind=symmetric-shift", ""),
 }
 
 
@@ -287,8 +285,7 @@ def measured(
     given = (q, k, v, do, o, lse)
     gradients = tuple(torch.empty_like(one) for one in (q, k, v))
     dq, dk, dv = gradients
-    of_run = "kind=symmetric-shift" if is_causal else ""  # as `attention` takes it
-    asked = {"dash": ("run", of_run, ""), "dash machine": ("machine", "", "")}
+    asked = {"dash": ("machine", "", "")}
     variants = []
     for name, (level, *options) in (asked | (TUNED if tunes else {})).items():
         try:  # what does not fit is left out

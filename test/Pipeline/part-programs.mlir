@@ -13,7 +13,7 @@
 // Each of q and v has tiles of its own width.
 // RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 192,128 %dash_examples/bwd-causal.mlir > %t/kv-two.mlir
 // RUN: dash-opt %t/kv-two.mlir --dash-choose-tiling | FileCheck %s --check-prefix=TWO
-// TWO: columns = 192, columns_v = 128, structure = alternating, {{.*}} hold = [k, v], slots = {do = 3, k = 1, out = 2, p = 2, q = 3, v = 1}>
+// TWO: columns = 192, columns_v = 128, structure = alternating, {{.*}} hold = [k, v], slots = {do = 4, k = 1, out = 1, p = 2, q = 3, v = 1}>
 // RUN: dash-opt %t/kv-two.mlir --dash-choose-tiling --dash-tile | FileCheck %s --check-prefix=TILES
 // TILES: dash.load %{{.+}}x192xbf16{{.*}} -> tensor<64x192xbf16>
 // TILES: dash.load %{{.+}}x128xbf16{{.*}} -> tensor<64x128xbf16>

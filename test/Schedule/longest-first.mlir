@@ -3,6 +3,9 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=auto workers=4 sizes=q:1024,kv:1024' --dash-explain -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=longest-first workers=4 sizes=q:1024,kv:1024' --dash-compare -o /dev/null | FileCheck %s --check-prefix=COMPARE
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128 split=dq' --dash-apply-schedule='function=attention_bwd#1 kind=longest-first workers=4 sizes=q:1024,kv:1024' --remarks-filter='dash.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=OF-KV
+// RUN: sed 's/mask(<causal>)/mask(<window = [0, -1]>)/' %dash_examples/bwd-causal.mlir | dash-opt --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first level=machine workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LEFT
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto workers=4 sizes=q:1024,kv:1024' --dash-compare --dash-explain -o /dev/null | FileCheck %s --check-prefix=NOT-CHOSEN
 
 // Items own q tiles and walk kv tiles upward; under a causal mask the last q tile has most, and goes first. Nothing waits.
 
@@ -47,3 +50,20 @@
 // COMPARE-NOT:  shift
 
 // REMARK: the file of costs has none of items that own q tiles: what a task of items that own kv tiles computes is taken, without its reduction
+
+// Of items that own kv tiles the first have most. Chains go as items are issued.
+// OF-KV-LABEL: schedule longest-first of @attention_bwd
+// OF-KV:       step |  w0  w1  w2  w3
+// OF-KV-NEXT:     0 | 0,0 1,1 2,2 3,3
+// OF-KV-NEXT:     1 | 0,1 1,2 2,3 3,4
+// OF-KV:            | 0,5 1,6 2,7 4,4
+
+// Without a right bound the last ones have most.
+// LEFT-LABEL: schedule longest-first of @attention_bwd
+// LEFT:       order        level machine
+// LEFT:       step |  w0  w1  w2  w3
+// LEFT-NEXT:     0 | 7,0 6,0 5,0 4,0
+// LEFT-NEXT:     1 | 7,1 6,1 5,1 4,1
+
+// Nothing takes it by itself where dQ is summed across items.
+// NOT-CHOSEN-NOT: longest-first

@@ -80,7 +80,9 @@ def comparison_differences(
     dash: DashOpt, request: Request, makespan: float, text: str
 ) -> list[str]:
     """What other requests are said to take is what they take; and all that are faster are named."""
-    lines, kinds = [], {kind for kind in KINDS if serves(kind, request.problem)}
+    # The kind for programs without dQ is named by people alone.
+    kinds = {kind for kind in KINDS if serves(kind, request.problem)} - {"longest-first"}
+    lines = []
     if request.level != "run":
         run = dash.run(replace(request, level="run")).schedule["makespan"]
         want = [f"{makespan / run:.3f}", f"{run:.1f}"]

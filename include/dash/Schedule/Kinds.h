@@ -25,11 +25,13 @@ struct ScheduleKind {
   bool isUnordered = false;
   /// The summary where items own q tiles. A kind without one refuses them.
   StringRef summaryOfQ = {};
-  /// It serves items that own kv tiles.
-  bool servesKv = true;
+  /// `auto` may take it, and reports compare with it, where items own kv tiles.
+  bool isChosenForKv = true;
 
-  bool serves(TensorSide own) const {
-    return own == TensorSide::Q ? !summaryOfQ.empty() : servesKv;
+  bool serves(TensorSide own) const { return own == TensorSide::KV || !summaryOfQ.empty(); }
+  /// Where no name is given.
+  bool isChosen(TensorSide own) const {
+    return !isUnordered && serves(own) && (own == TensorSide::Q || isChosenForKv);
   }
   StringRef summaryOf(TensorSide own) const { return own == TensorSide::Q ? summaryOfQ : summary; }
 };

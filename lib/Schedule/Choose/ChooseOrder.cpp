@@ -24,7 +24,7 @@ LogicalResult dash::forEachFixedKind(
   if (header.cut().hasRuns() && !header.problem.mask.isFull())
     return success(); // no kind serves it
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || kind->isUnordered || !kind->serves(header.problem.own))
+    if (kind->isSearched || !kind->isChosen(header.problem.own))
       continue;
     FailureOr<Order> order = kind->build(header, context, emitError);
     if (failed(order))

@@ -201,7 +201,7 @@ private:
         result.push_back({request, *makespan + roundingTime(header) - roundingTime(schedule)});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || other->isUnordered || !other->serves(schedule.problem.own) ||
+      if (other == kind || !other->isChosen(schedule.problem.own) ||
           (other->isSearched && !canSearch()))
         continue;
       ScheduleHeader header = schedule;

@@ -38,14 +38,14 @@ SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
 MOST_TOGETHER = 128
 OF_KV, OF_Q = "dk dv", "dq"
 GRADIENTS = ("", OF_KV, OF_Q)  # those of a program; empty for all
-OF_PARTS = {CAUSAL: "symmetric-shift"}  # at level `run`; others do not follow from workers
-OF_OTHER_PARTS = "ascending"
-OF_FORWARD = "longest-first"  # the kind of every forward: bits of its rows follow from none
+# The kind of forwards, of dq, and of dk and dv: bits of what sums nothing across items follow from
+# none.
+OF_OWN_SUMS = "longest-first"
 ROW = "row"  # the level of every forward
 # that an order of gradients may have
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
-Q_TILES_OF_FORWARD = (0, 64, 128, 192)
+Q_TILES_OF_OWN_SUMS = (0, 64, 128, 192)
 ANY_SIZES = (0, 0, 0, 0, 0)
 TYPES = """
 !of_qk = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -366,7 +366,7 @@ class Wanted(NamedTuple):
     turn by turn. An order has the same bits either way, but a search finds others.
     takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
     kernel that takes o. softcap: at which scores are capped, 0 for none. is_forward: it computes
-    o and the LSE, at level `row` and in the order of `OF_FORWARD`; q_tile: rows of its q tiles, 0
+    o and the LSE, at level `row` and in the order of `OF_OWN_SUMS`; q_tile: rows of its q tiles, 0
     for those that the compiler takes. Bits do not follow from them. gradients: those of
     `GRADIENTS` that it computes."""
 
@@ -425,7 +425,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
         for name in ("has_runs", "is_list", "has_sink", "takes_delta", "is_forward")
     },
     "softcap": lambda record: record.amount("softcap"),
-    "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
+    "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_OWN_SUMS),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
 }
 
@@ -488,14 +488,11 @@ def _options_of_forward(wanted: Wanted) -> str:
     q_tile = f" q-tile={wanted.q_tile}" if wanted.q_tile else ""
     # a table that will not be used is small
     table = " table=true sizes=heads:1,kv-heads:1,q:128,kv:128,batch:1" if wanted.sizes else ""
-    return f"kind={OF_FORWARD}{q_tile}{table}"
+    return f"kind={OF_OWN_SUMS}{q_tile}{table}"
 
 
 def _options_of_part(wanted: Wanted) -> str:
-    if wanted.gradients == OF_Q:
-        return _options_of_forward(wanted)
-    kinds = {} if wanted.is_list or wanted.level != "run" else OF_PARTS
-    return f"kind={kinds.get(wanted.window, OF_OTHER_PARTS)}"
+    return _options_of_forward(wanted) if wanted.gradients == OF_Q else f"kind={OF_OWN_SUMS}"
 
 
 def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
