@@ -26,7 +26,7 @@ using namespace mlir::dash;
 
 /// Records of all items cost 1, 10 and 60 % of the time; of one item in so many, 1, 4 and 15 %.
 static int64_t everyByLevel(TraceLevel level) {
-  return level == TraceLevel::All ? 32 : level == TraceLevel::Turns ? 4 : 1;
+  return level == TraceLevel::All ? 64 : level == TraceLevel::Turns ? 4 : 1;
 }
 
 namespace {

@@ -158,7 +158,7 @@ def sampled() -> None:
             )
             lanes = trace.decode(kernel.trace, kernel.manifest)
             said = kernel.manifest["trace"]["every"]
-            assert said == (every or 32) and not any(lane.lost for lane in lanes), said
+            assert said == (every or 64) and not any(lane.lost for lane in lanes), said
             trace.check(lanes, order)
             by_item = [of_items(lane) for lane in lanes]
             if every == 1:

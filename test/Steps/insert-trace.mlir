@@ -7,7 +7,7 @@
 // RUN: dash-opt %s --dash-insert-trace=level=items | FileCheck %s --check-prefix=ITEMS --implicit-check-not=since
 // RUN: dash-opt %s --dash-insert-trace=level=none | FileCheck %s --check-prefix=NONE --implicit-check-not=dash.trace --implicit-check-not="trace("
 // RUN: not dash-opt %s --dash-insert-trace=level=some 2>&1 | FileCheck %s --check-prefix=WORDS
-// RUN: dash-opt %s --dash-insert-trace | FileCheck %s --check-prefixes=SOME,ALL32
+// RUN: dash-opt %s --dash-insert-trace | FileCheck %s --check-prefixes=SOME,ALL64
 // RUN: dash-opt %s --dash-insert-trace=level=turns | FileCheck %s --check-prefixes=SOME,TURNS4
 // WORDS: expected one of none, items, turns, all, found 'some'
 
@@ -41,13 +41,13 @@
 // NONE:       dash.workers {
 
 // Where not all items are to have records, an item also has one at its end, and what is of no item has none.
-// ALL32:      dash.workers trace(16384) trace_every(32) {
+// ALL64:      dash.workers trace(16384) trace_every(64) {
 // TURNS4:     dash.workers trace(16384) trace_every(4) {
 // SOME:       scf.for %[[ITEM:.*]] =
 // SOME-NEXT:    dash.trace item numbers(%[[ITEM]])
 // SOME:         dash.trace item_end numbers(%[[ITEM]])
 // SOME-NEXT:  }
-// ALL32-NEXT: dash.trace end{{$}}
+// ALL64-NEXT: dash.trace end{{$}}
 // TURNS4-NEXT: dash.trace end numbers(
 // SOME:       dash.role "reduce"
 // SOME-NEXT:  dash.trace begin

@@ -252,7 +252,7 @@ def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
 
     The second of each `every` items of a worker's list is to have records, and so is an only one:
     `dash-sample-trace` will have them so. If `every` is 0, the level chooses: 1 of `items`, 4 of
-    `turns`, 32 of `all`. If it is 1, all items have records, and so has what a role does behind
+    `turns`, 64 of `all`. If it is 1, all items have records, and so has what a role does behind
     them.
 
     A run of products has a record `issue` after it. An item has one at its beginning, with its
