@@ -125,6 +125,7 @@ public:
     problem.headDim = number("head_dim");
     problem.headDimV = number("head_dim_v");
     problem.own = ownsQ() ? TensorSide::Q : TensorSide::KV;
+    problem.chains = ownsQ() || request.parts > 1 || hasSums();
     findStep(problem);
     SequenceLengths rows{roundUp(sizes.qRows, step.q), roundUp(sizes.kvRows, step.kv)};
     problem.sequences.assign(sizes.batch, rows);
@@ -170,6 +171,11 @@ public:
 private:
   /// Its items own q tiles, so nothing that they add is shared.
   bool ownsQ() const { return program->getString("own") == "q"; }
+
+  /// Whether dQ is among the gradients.
+  bool hasSums() const {
+    return llvm::any_of(manifest.tensors, [](const auto &tensor) { return tensor.name == "dq"; });
+  }
 
   /// Not if the entry is that of a gradient apart, which adds nothing.
   static bool takesTurns(const launch::Entry &entry) {

@@ -260,6 +260,8 @@ void OrderBuilder::writeVisitOfKv(Value index, Value kv, Value step) {
   Value q = evaluate("visit", formulas.getVisit(),
                      {{"kv", kv}, {"step", step}, {"first", firstQ}, {"last", lastQ}})
                 .front();
+  if (formulas.getTurn().empty())
+    return storeVisit(index, q, b.i64(0), b.i32(0));
   auto [firstKv, numKv, lastKv] = activeKv(q);
   if (!lastKv)
     lastKv = b.add(b.add(firstKv, numKv), -1);

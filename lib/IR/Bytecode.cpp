@@ -79,8 +79,8 @@ private:
   static LogicalResult write(ProblemAttr problem, DialectBytecodeWriter &writer) {
     if (problem.getMask().getRules().empty())
       return failure();
-    // Items that own kv tiles keep the form that they had before there were others.
-    bool hasSide = problem.getOwn() != TensorSide::KV;
+    // Items that own kv tiles and have chains keep the form that they had before there were others.
+    bool hasSide = !problem.hasChains();
     writer.writeVarInt(hasSide ? Code::ProblemOfSide : Code::Problem);
     writer.writeAttribute(problem.getTiles());
     writer.writeAttribute(problem.getMask());
@@ -143,6 +143,7 @@ private:
     if (failed(reader.readAttribute(sequences)))
       return {};
     TensorSide own = TensorSide::KV;
+    bool chains = true;
     if (hasSide) {
       uint64_t word;
       if (failed(reader.readVarInt(word)))
@@ -152,9 +153,10 @@ private:
         return reader.emitError() << "expected the side that items own, 0 or 1, got " << word,
                Attribute();
       own = *side;
+      chains = own == TensorSide::Q; // kv with a side: without chains
     }
     return make<ProblemAttr>(reader, tiles, mask, numbers[0], numbers[1], numbers[2], numbers[3],
-                             sequences, own);
+                             sequences, own, chains);
   }
 };
 } // namespace

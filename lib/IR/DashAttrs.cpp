@@ -140,13 +140,16 @@ bool SequencesAttr::isUniform() const {
 
 LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr mask,
                                   int64_t heads, int64_t kvHeads, int64_t headDim, int64_t headDimV,
-                                  SequencesAttr sequences, TensorSide) {
+                                  SequencesAttr sequences, TensorSide own, bool chains) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>("heads", heads),
                              {"kv_heads", kvHeads},
                              {"head_dim", headDim},
                              {"head_dim_v", headDimV}})
     if (value < 1)
       return emitError() << "'" << name << "' must be at least 1, got " << value;
+  if (own == TensorSide::Q && !chains)
+    return emitError()
+           << "'chains' is of items that own kv tiles: those that own q tiles have none";
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
   if (sequences.isOpen())
@@ -233,12 +236,11 @@ LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat red
   // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for
   // NaN.
   constexpr double most = 1e100;
-  for (auto [name, value] :
-       {std::pair("compute", compute.convertToDouble()), {"reduce", reduce.convertToDouble()}})
-    if (!(value > 0 && value <= most))
-      return emitError() << "'" << name << "' must be above 0 and at most 1e100, got "
-                         << shortest(value);
-  for (auto [name, value] : {std::pair("latency", latency.convertToDouble()),
+  if (double value = compute.convertToDouble(); !(value > 0 && value <= most))
+    return emitError() << "'compute' must be above 0 and at most 1e100, got " << shortest(value);
+  // Nothing is reduced where items sum nothing across each other.
+  for (auto [name, value] : {std::pair("reduce", reduce.convertToDouble()),
+                             {"latency", latency.convertToDouble()},
                              {"boundary", boundary.convertToDouble()},
                              {"piece", piece.convertToDouble()},
                              {"convert", convert.convertToDouble()},

@@ -152,6 +152,9 @@ ParseResult FormulaParser::parse(SmallVectorImpl<FormulaPiece> &pieces) {
   return parseValue(pieces.emplace_back().value);
 }
 
+/// The member that orders without chains lack.
+static constexpr size_t turnMember = 3;
+
 /// `name(inputs) = …` of member `index`. The first input of `visit` says which side items own.
 static ParseResult parseFunction(AsmParser &parser, size_t index, TensorSide &own,
                                  SmallVectorImpl<FormulaPiece> &pieces) {
@@ -178,9 +181,13 @@ Attribute FormulasAttr::parse(AsmParser &parser, Type) {
   TensorSide own = TensorSide::KV;
   if (parser.parseLess())
     return {};
-  for (size_t i = 0; i < getFormulaSignatures(own).size(); ++i)
-    if ((i != 0 && parser.parseComma()) || parseFunction(parser, i, own, members[i]))
+  for (size_t i = 0; i < getFormulaSignatures(own).size(); ++i) {
+    bool mayEnd = i == turnMember;
+    if (mayEnd && failed(parser.parseOptionalComma()))
+      break;
+    if ((!mayEnd && i != 0 && parser.parseComma()) || parseFunction(parser, i, own, members[i]))
       return {};
+  }
   if (parser.parseGreater())
     return {};
   auto emitAtStart = [&] { return parser.emitError(loc); };
@@ -394,6 +401,8 @@ void FormulasAttr::print(AsmPrinter &printer) const {
   ArrayRef<FormulaPiece> members[] = {getItem(), getWorker(), getVisit(), getTurn()};
   printer << "<";
   for (auto [i, signature] : llvm::enumerate(getFormulaSignatures(getOwn()))) {
+    if (i == turnMember && getTurn().empty())
+      continue;
     // One formula a line: each nearly fills its line.
     printer.getStream() << (i == 0 ? "\n          " : ",\n          ");
     FormulaPrinter(printer, signature).print(members[i]);
@@ -457,8 +466,9 @@ LogicalResult FormulasAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (own == TensorSide::Q && !turn.empty())
     return emitError() << "'turn' is of items that own kv tiles: nothing is summed across those "
                           "that own q tiles";
-  for (auto [signature, pieces] : llvm::zip(getFormulaSignatures(own), members))
-    if (failed(verifyMember(emitError, signature, pieces)))
+  for (auto [i, signature] : llvm::enumerate(getFormulaSignatures(own)))
+    if ((i != turnMember || !turn.empty()) &&
+        failed(verifyMember(emitError, signature, members[i])))
       return failure();
   return success();
 }

@@ -75,10 +75,16 @@ static LogicalResult verifySide(ScheduleOp op) {
     return op.emitOpError() << "formulas are of items that own "
                             << stringifyTensorSide(formulas.getOwn()) << ", but the problem's own "
                             << stringifyTensorSide(own);
+  if (FormulasAttr formulas = op.getFormulas();
+      formulas && op.hasChains() == formulas.getTurn().empty())
+    return op.emitOpError() << "formulas have " << (op.hasChains() ? "no" : "a")
+                            << " 'turn', but the problem has " << (op.hasChains() ? "" : "no ")
+                            << "chains";
   if (op.hasChains())
     return success();
   auto refuse = [&] {
-    return op.emitOpError() << "items that own q tiles sum nothing across items, so ";
+    return op.emitOpError() << "items that own " << stringifyTensorSide(own)
+                            << " tiles sum nothing across items, so ";
   };
   if (op.getParts() != 1)
     return refuse() << "they are in 1 part, got " << int64_t(op.getParts());
@@ -383,6 +389,18 @@ LogicalResult ScheduleMatch::verify() {
                       << "has " << describe(items.getSide()) << ", but schedule '@"
                       << schedule.getSymName() << "' was made for " << describe(problem.getOwn());
     return diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+  }
+  if (!schedule.hasChains()) {
+    WalkResult walk = items.walk([&](Operation *add) {
+      if (!isa<ReduceOp, OrderedReduceOp>(add))
+        return WalkResult::advance();
+      auto diagnostic = add->emitOpError() << "adds across items, but schedule '@"
+                                           << schedule.getSymName() << "' has no chains";
+      diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return failure();
   }
   if (items.getTiles() != problem.getTiles())
     return mismatch("tiles are", items.getTiles(), problem.getTiles());

@@ -120,6 +120,7 @@ Problem dash::toProblem(ProblemAttr attr) {
   problem.headDim = attr.getHeadDim();
   problem.headDimV = attr.getHeadDimV();
   problem.own = attr.getOwn();
+  problem.chains = attr.getChains();
   SequencesAttr sequences = attr.getSequences();
   for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
     problem.sequences.push_back({q, kv});

@@ -90,6 +90,7 @@ private:
     FailureOr<Problem> problem = resolveProblem(items, *sizes, emitError);
     if (failed(problem))
       return failure();
+    problem->chains |= parts > 1; // of dK and dV
     FailureOr<DeterminismLevel> level = resolveLevel(items.getLevel(), emitError);
     if (failed(level))
       return failure();
@@ -203,7 +204,7 @@ private:
     if (kind == "file" && problem.ownsQ())
       return emitError() << "an order file is of items that own kv tiles, got items that own q "
                             "tiles: take "
-                         << namesOfKinds(problem.own) << " or auto";
+                         << namesOfKinds(problem) << " or auto";
     if (kind == "file")
       return readFile(name, problem, level, cost, emitError);
 
@@ -212,21 +213,28 @@ private:
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
-  /// The problem's costs: options first, then the file of costs. A remark reports a head dim that
-  /// the file lacks.
+  static Priced pricedOf(ItemsOp items, const Problem &problem) {
+    if (problem.hasChains())
+      return Priced::Whole;
+    if (!problem.ownsQ())
+      return Priced::OfKv;
+    bool isForward =
+        items.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    return isForward ? Priced::Forward : Priced::OfQ;
+  }
+
+  /// The problem's costs: options first, then the file of costs. A remark reports what the file
+  /// lacks.
   FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, DeterminismLevel level,
                               EmitError emitError) {
     FailureOr<Prices> prices = Prices::find(costs, card, level, emitError);
     if (failed(prices))
       return failure();
-    if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())
+    Priced program = pricedOf(items, problem);
+    if (std::string unmeasured = prices->describeUnmeasured(problem, program); !unmeasured.empty())
       remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
           << remark::reason("{0}", unmeasured);
-    if (problem.ownsQ())
-      remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
-          << remark::reason("the file of costs has none of items that own q tiles: what a task of "
-                            "items that own kv tiles computes is taken, without its reduction");
-    Cost cost = prices->of(problem);
+    Cost cost = prices->of(problem, program);
     double pricedReduce = cost.reduce;
     const ApplyScheduleOptions defaults;
     for (auto [option, byDefault, value] : {std::tuple(&compute, defaults.compute, &cost.compute),
@@ -236,10 +244,11 @@ private:
       if (*option != byDefault)
         *value = *option;
     // Stated costs may have another unit than the file's.
+    double unit = pricedReduce > 0 ? cost.reduce / pricedReduce : 1;
     for (auto [option, byDefault, value] : {std::tuple(&piece, defaults.piece, &cost.piece),
                                             {&convert, defaults.convert, &cost.convert},
                                             {&gather, defaults.gather, &cost.gather}})
-      *value = *option != byDefault ? *option : *value * (cost.reduce / pricedReduce);
+      *value = *option != byDefault ? *option : *value * unit;
     cost.buffers = buffers;
     if (failed(verifyCost(cost, emitError)))
       return failure();

@@ -61,7 +61,7 @@ private:
                             << tasks << "; state fewer heads or rows";
     std::vector<ReportEntry> &entries = groups.emplace_back();
     for (const ScheduleKind *kind : scheduleKinds()) {
-      if (!kind->isUnordered && !kind->isChosen(schedule.problem.own))
+      if (!kind->isUnordered && !kind->isChosen(schedule.problem))
         continue;
       ScheduleHeader header = schedule;
       header.kind = kind->name.str();

@@ -24,10 +24,10 @@ ArrayRef<const ScheduleKind *> dash::scheduleKinds() {
   return all;
 }
 
-std::string dash::namesOfKinds(TensorSide own) {
+std::string dash::namesOfKinds(const Problem &problem) {
   std::string names;
   for (const ScheduleKind *kind : scheduleKinds())
-    if (kind->serves(own))
+    if (kind->serves(problem))
       names += (names.empty() ? "" : ", ") + kind->name.str();
   return names;
 }
@@ -43,7 +43,7 @@ SmallVector<StringRef> dash::kindsWithFormulas(ScheduleHeader header, MLIRContex
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   SmallVector<StringRef> found;
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || !kind->isChosen(header.problem.own))
+    if (kind->isSearched || !kind->isChosen(header.problem))
       continue;
     header.kind = kind->name.str();
     FailureOr<Order> order = kind->build(header, context, emitError);

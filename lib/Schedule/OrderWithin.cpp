@@ -120,6 +120,8 @@ FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
                                    EmitError emitError) {
   if (failed(verifyFormulasServe(header, emitError)))
     return failure();
+  if (!header.problem.hasChains())
+    wide.formulas.turn.clear();
   if (header.problem.mask == wide.mask)
     return Order(std::move(wide.formulas));
   if (failed(verifyTableFits(header.problem, emitError)))

@@ -206,6 +206,19 @@ static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTyp
   return success();
 }
 
+/// Whether the function's items, which share an order, sum dQ across each other. Those that store
+/// nothing stand for a whole backward.
+static bool haveSums(ItemsOp items) {
+  auto function = items->getParentOfType<FunctionOpInterface>();
+  Operation *scope = function ? function.getOperation() : items.getOperation();
+  bool stores = false, adds = false;
+  scope->walk([&](Operation *op) {
+    stores |= isa<StoreOp>(op);
+    adds |= isa<ReduceOp>(op);
+  });
+  return adds || !stores;
+}
+
 FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
                                         EmitError emitError) {
   auto q = cast<MemRefType>(items.getQ().getType()), k = cast<MemRefType>(items.getK().getType());
@@ -216,6 +229,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.headDim = q.getDimSize(3);
   problem.headDimV = v.getDimSize(3);
   problem.own = items.getSide();
+  problem.chains = problem.ownsQ() || haveSums(items);
 
   FailureOr<int64_t> kvHeads =
       resolve("kv-heads", k.isDynamicDim(1) ? v.getDimSize(1) : k.getDimSize(1), sizes.kvHeads,

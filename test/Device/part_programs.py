@@ -29,7 +29,7 @@ import torch  # noqa: E402
 from forwards import HIDDEN, TOKENS, UNION, Tensors, are_equal, inputs  # noqa: E402
 from dash_attn import CompileError, Kernel, attention, enable, reference  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
-from dash_attn.measure.timing import Variant, measure_whole  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_entries, measure_whole  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
@@ -293,16 +293,13 @@ def measured(
         except CompileError as error:
             print(f"  {name}: {str(error).splitlines()[0]}")
             continue
+        variants.append(Variant(name, lambda pair=pair: run(pair, given, gradients, scale)))
         variants += [
-            Variant(name, lambda pair=pair: run(pair, given, gradients, scale)),
-            Variant(
-                f"{name} dk dv",
-                lambda one=pair[0]: one.backward(*given, None, dk, dv, scale=scale),
-            ),
-            Variant(
-                f"{name} dq",
-                lambda one=pair[1]: one.backward(*given, dq, None, None, scale=scale),
-            ),
+            Variant(f"{name} {program}", launch.run, launch=launch)
+            for program, launch in (
+                ("dk dv", pair[0].bind(*given, None, dk, dv, scale=scale)),
+                ("dq", pair[1].bind(*given, dq, None, None, scale=scale)),
+            )
         ]
     try:
         theirs = cudnn(q, k, v, do, is_causal)
@@ -311,13 +308,22 @@ def measured(
     except RuntimeError as error:
         print(f"  cudnn: {str(error).splitlines()[0]}")
     measure_whole(variants, rounds, None, rng)
+    measure_entries(variants, max(5, rounds // 3), None, rng)
     work = 2.0 * batch * heads * rows * rows * (3 * head_dims[0] + 2 * head_dims[1])
     work *= 0.5 if is_causal else 1
     medians = {one.name: statistics.median(one.milliseconds) for one in variants}
+    mains = {
+        one.name.removeprefix("dash "): statistics.median(one.entries["main"])
+        for one in variants
+        if one.name in ("dash dk dv", "dash dq")
+    }
     return {
         "head_dims": list(head_dims),
         "mask": mask,
         "rows": rows,
+        "batch": batch,
+        "heads": heads,
+        "main_ms": {name: round(median, 4) for name, median in mains.items()},
         "milliseconds": {name: round(median, 4) for name, median in medians.items()},
         "tflops": {
             name: round(work / median / 1e9, 1)

@@ -7,7 +7,7 @@ func.func private @cost_compute_positive() attributes
 // -----
 
 func.func private @cost_reduce_is_a_number() attributes
-  // expected-error @below {{'reduce' must be above 0 and at most 1e100, got nan}}
+  // expected-error @below {{'reduce' must be from 0 to 1e100, got nan}}
   {a = #dash.cost<compute = 1.0, reduce = 0x7FF8000000000000, latency = 0.0, buffers = 1>}
 
 // -----
@@ -31,7 +31,7 @@ func.func private @cost_buffers_positive() attributes
 // -----
 
 func.func private @cost_sums_stay_finite() attributes
-  // expected-error @below {{'reduce' must be above 0 and at most 1e100, got 1.0e+200}}
+  // expected-error @below {{'reduce' must be from 0 to 1e100, got 1.0e+200}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0e200, latency = 0.0, buffers = 1>}
 
 // -----

@@ -28,6 +28,16 @@ dash.schedule @table kind("ascending") level(run) parts(1) workers(1) width(1)
   cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
   order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)
 
+// Items that own kv tiles have no turns where they sum nothing across each other.
+// CHECK-LABEL: dash.schedule @no_chains
+// CHECK-NEXT:    problem({{.*}}sequences = <[64, 64]>, chains = false>)
+// CHECK:           visit(kv, step) = step>)
+dash.schedule @no_chains kind("ascending") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 64, kv = 64>, mask = <blocks = #dash.blocks<q = 64, kv = 64, bits = dense<true> : tensor<1x1xi1>>>,
+           heads = 1, kv_heads = 1, head_dim = 128, head_dim_v = 128, sequences = <[64, 64]>, chains = false>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(kv, step) = step>)
+
 !T = memref<?x?x?x128xbf16>
 
 // CHECK-LABEL: func.func @own_q(

@@ -18,3 +18,10 @@ func.func private @problem_lengths_are_stated() attributes
   // expected-error @below {{the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves}}
   {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
                      head_dim = 128, head_dim_v = 128, sequences = <?>>}
+
+// -----
+
+func.func private @q_tiles_have_no_chains() attributes
+  // expected-error @below {{'chains' is of items that own kv tiles: those that own q tiles have none}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, own = q, chains = false>}

@@ -145,3 +145,30 @@ dash.schedule @one_part_apart kind("file") level(run) parts(1) workers(2) width(
 
 // expected-error @below {{expected what is kept apart (none, parts or all), got 'some'}}
 dash.schedule @some_apart kind("file") level(run) parts(1) workers(2) width(2) apart(some)
+
+// -----
+
+// expected-error @below {{formulas have a 'turn', but the problem has no chains}}
+dash.schedule @turns_without_chains kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>, chains = false>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(kv, step) = step, turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{formulas have no 'turn', but the problem has chains}}
+dash.schedule @chains_without_turns kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(kv, step) = step>)
+
+// -----
+
+// expected-error @below {{items that own kv tiles sum nothing across items, so they are in 1 part, got 2}}
+dash.schedule @parts_without_chains kind("ascending") level(run) parts(2) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 2, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>, chains = false>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (0, i, i), worker(unit) = 0, visit(kv, step) = step>)

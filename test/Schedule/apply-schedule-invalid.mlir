@@ -58,7 +58,7 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // RUNS: :{{[0-9]+}}:3: error: 6 parts cut the 2 q tiles of a head into 3 runs, expected at most one a tile: state at most 4 parts
 // GRID: :{{[0-9]+}}:3: error: formulas of kind 'shift' cut a head's q tiles into 2 runs on full masks only, got mask 'causal': take kind=synthesized, or at most 2 parts
 // COMPUTE: :{{[0-9]+}}:3: error: 'compute' must be above 0 and at most 1e100, got nan
-// REDUCE: :{{[0-9]+}}:3: error: 'reduce' must be above 0 and at most 1e100, got -1.5
+// REDUCE: :{{[0-9]+}}:3: error: 'reduce' must be from 0 to 1e100, got -1.5
 // LATENCY: :{{[0-9]+}}:3: error: 'latency' must be from 0 to 1e100, got -0.5
 // BUFFERS: :{{[0-9]+}}:3: error: 'buffers' must be at least 1, got 0
 // WAVES: :{{[0-9]+}}:3: error: schedule 'shift' made for 32 workers has waves of 32 that walk at once, got 7 workers

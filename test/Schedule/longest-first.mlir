@@ -7,6 +7,16 @@
 // RUN: sed 's/mask(<causal>)/mask(<window = [0, -1]>)/' %dash_examples/bwd-causal.mlir | dash-opt --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first level=machine workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LEFT
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto workers=4 sizes=q:1024,kv:1024' --dash-compare --dash-explain -o /dev/null | FileCheck %s --check-prefix=NOT-CHOSEN
 
+// RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 128 %dash_examples/bwd-causal.mlir > %t.kv.mlir
+// RUN: dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=auto level=machine workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=NO-CHAINS
+// RUN: dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=4 sizes=q:1024,kv:1024' --dash-verify-schedule --dash-compare -o /dev/null | FileCheck %s --check-prefix=OF-PARTS
+// RUN: not dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=unordered workers=4 sizes=q:1024,kv:1024' 2>&1 | FileCheck %s --check-prefix=UNORDERED
+// RUN: dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=4 sizes=q:1024,kv:1024' --dash-report-schedule=format=json -o /dev/null > %t.json
+// RUN: dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=file path=%t.json sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule=format=json -o /dev/null | diff %t.json -
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=4 sizes=q:1024,kv:1024' --dash-report-schedule=format=json -o /dev/null > %t.chains.json
+// RUN: not dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=file path=%t.chains.json sizes=q:1024,kv:1024' 2>&1 | FileCheck %s --check-prefix=CHAINS
+// REQUIRES: python
+
 // Items own q tiles and walk kv tiles upward; under a causal mask the last q tile has most, and goes first. Nothing waits.
 
 // CHECK-LABEL: schedule longest-first of @attention_bwd#1
@@ -49,7 +59,7 @@
 // COMPARE-NEXT: ascending
 // COMPARE-NOT:  shift
 
-// REMARK: the file of costs has none of items that own q tiles: what a task of items that own kv tiles computes is taken, without its reduction
+// REMARK: the file of costs has none of dq at head dims 128 and 128: what a task of a whole backward computes at head dim 128 is taken, without its reduction
 
 // Of items that own kv tiles the first have most. Chains go as items are issued.
 // OF-KV-LABEL: schedule longest-first of @attention_bwd
@@ -67,3 +77,16 @@
 
 // Nothing takes it by itself where dQ is summed across items.
 // NOT-CHOSEN-NOT: longest-first
+
+// Without dQ nothing waits, so the order keeps level machine and its length is that of its lists.
+// NO-CHAINS-LABEL: schedule longest-first of @attention_bwd
+// NO-CHAINS:       order        level machine, made for 32 workers, 1 part, formulas
+// NO-CHAINS-NEXT:  items        own kv tiles and walk q tiles; nothing is summed across them, so the order keeps level machine
+// NO-CHAINS-NEXT:  workers      4, at least 1 resident; items may be handed out at run time
+// NO-CHAINS-NEXT:  cost         compute 1.876, boundary 5.793
+// NO-CHAINS-NEXT:  makespan     28.5, lower bound 28.5: 1.000 of it
+// OF-PARTS:      longest-first
+// OF-PARTS-NEXT: ascending
+// OF-PARTS-NOT:  shift
+// UNORDERED: error: schedule 'unordered' serves no items that own kv tiles and have no dQ: take ascending, descending, longest-first, shift, symmetric-shift, synthesized or auto
+// CHAINS: error: order file '{{.*}}': {{.*}}chains: expected none, because a program without dQ sums nothing across items, got 8

@@ -325,7 +325,8 @@ static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readSource(MLIRContext &co
 }
 
 /// The problem of a function. Where dQ has items of its own, there are two, which differ in nothing
-/// but tiles and the side that items own. Null where there is none, or several others.
+/// but tiles, the side that items own, and whether those of kv have chains. Null where there is
+/// none, or several others.
 static ProblemAttr problemOf(func::FuncOp function) {
   auto several = function->getAttrOfType<ArrayAttr>(problemAttr);
   if (!several)
@@ -334,9 +335,10 @@ static ProblemAttr problemOf(func::FuncOp function) {
   auto second = several.size() == 2 ? dyn_cast<ProblemAttr>(several[1]) : ProblemAttr();
   if (!first || !second || first.getOwn() == second.getOwn())
     return {};
-  auto asFirst = ProblemAttr::get(first.getContext(), first.getTiles(), second.getMask(),
-                                  second.getHeads(), second.getKvHeads(), second.getHeadDim(),
-                                  second.getHeadDimV(), second.getSequences(), first.getOwn());
+  auto asFirst =
+      ProblemAttr::get(first.getContext(), first.getTiles(), second.getMask(), second.getHeads(),
+                       second.getKvHeads(), second.getHeadDim(), second.getHeadDimV(),
+                       second.getSequences(), first.getOwn(), first.getChains());
   return asFirst == first ? first : ProblemAttr();
 }
 

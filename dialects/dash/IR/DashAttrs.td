@@ -91,8 +91,12 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     determine the sizes of the tiles' sums. Items own kv tiles and walk q tiles; with `own = q` they
     own q tiles and walk kv tiles (`#dash<own …>`). The text leaves `own = kv` out.
 
+    `chains = false` says that items that own kv tiles sum nothing across each other: those of a
+    program without dQ. Items that own q tiles never do, and the text leaves it out there.
+
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
-    the tiles and the sequences (see `#dash.blocks`), whose lengths are stated.
+    the tiles and the sequences (see `#dash.blocks`), whose lengths are stated; `chains = false` is
+    of items that own kv tiles.
     **Postconditions**: none.
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
@@ -108,9 +112,14 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     AttrParameter<"int64_t", "head dim of Q and K">:$head_dim,
     AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
     AttrParameter<"::mlir::dash::SequencesAttr", "rows of each sequence">:$sequences,
-    DefaultOwn:$own);
+    DefaultOwn:$own,
+    DefaultValuedParameter<"bool", "true", "kv items have sums across them">:$chains);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether something is summed across items.
+    bool hasChains() const { return getOwn() == TensorSide::KV && getChains(); }
+  }];
 }
 
 //===--------------------------------------------------------------------------===//
@@ -132,7 +141,7 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
     reads a contribution that is kept apart. They count when a number of parts, or what is kept
     apart, is chosen. The text omits a `boundary`, `piece`, `convert` or `gather` of 0.
 
-    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency`, `boundary`,
+    **Preconditions**: at most 1e100; `compute` above 0, `reduce`, `latency`, `boundary`,
     `piece`, `convert` and `gather` at least 0, `buffers` at least 1.
     **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
     **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary =
@@ -197,8 +206,8 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
   let summary = "An order as piecewise quasi-affine functions";
   let description = [{
     Four functions that together give every task its worker, its position and its turn for any
-    problem size; three if items own q tiles, because then nothing is summed across items. `//` is
-    `floordiv`; divisors and factors may be symbols.
+    problem size; three, without `turn`, if nothing is summed across items. `//` is `floordiv`;
+    divisors and factors may be symbols.
 
     | member | sizes it may use | gives |
     |---|---|---|

@@ -20,8 +20,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     is given by formulas, which serve any size, or by tables, which serve the problem's sizes only.
 
     If items own q tiles (`own = q` of the problem), an item walks its kv tiles, and nothing is
-    summed across items. There are no chains and no turns, so nothing waits, one resident worker is
-    enough, and the bits depend on no worker.
+    summed across items; nor is it where the problem says `chains = false`. There are no chains and
+    no turns, so nothing waits, one resident worker is enough, and the bits depend on no worker.
 
     `kind` names the builder, for messages. `unordered` leaves the order of adds to the hardware:
     all turns are 0, and the bits may differ even from run to run. `workers` is the number of lists.
@@ -46,8 +46,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
       kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
-    - If items own q tiles there is one part, adds are not `unordered` and nothing is kept apart,
-      because there are no adds; `min_workers` is 1. Formulas own what the problem owns.
+    - Without chains there is one part, adds are not `unordered` and nothing is kept apart, because
+      there are no adds; `min_workers` is 1, and formulas have no `turn`. Formulas own what the
+      problem owns.
     - `kind` is UTF-8, because reports and manifests are.
 
     **Postconditions**: none; the op computes nothing.
@@ -119,7 +120,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     /// Whether adds wait for turns.
     bool isOrdered() { return !getUnordered(); }
     /// Whether something is summed across items.
-    bool hasChains() { return getProblem().getOwn() == TensorSide::KV; }
+    bool hasChains() { return getProblem().hasChains(); }
 
     /// The order in one of its two forms; null for the other.
     FormulasAttr getFormulas() { return dyn_cast<FormulasAttr>(getOrder()); }

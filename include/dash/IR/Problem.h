@@ -114,6 +114,7 @@ struct Problem {
   int64_t headDim = 128, headDimV = 128;
   std::vector<SequenceLengths> sequences;
   TensorSide own = TensorSide::KV; ///< an item is a tile of it, and walks tiles of the other
+  bool chains = true;              ///< items that own kv tiles add to dQ, across each other
 
   /// The mask's band over tiles and elements, without its rules.
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
@@ -133,8 +134,12 @@ struct Problem {
   TileSet activeKv(int64_t sequence, int64_t q) const;
 
   bool ownsQ() const { return own == TensorSide::Q; }
-  /// Whether something is summed across items: dQ, if items own kv tiles.
-  bool hasChains() const { return !ownsQ(); }
+  /// Whether something is summed across items: dQ, if items own kv tiles and compute it.
+  bool hasChains() const { return !ownsQ() && chains; }
+  /// How messages call items that differ in what serves them.
+  std::string describeItems() const {
+    return "items that own " + ownTile() + "s" + (ownsQ() || chains ? "" : " and have no dQ");
+  }
   /// How messages call the tiles and heads of either side: "kv tile", "kv head", "head".
   std::string ownTile() const { return (stringifyTensorSide(own) + " tile").str(); }
   std::string walkedTile() const { return (stringifyTensorSide(otherSide(own)) + " tile").str(); }

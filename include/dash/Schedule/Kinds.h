@@ -25,13 +25,16 @@ struct ScheduleKind {
   bool isUnordered = false;
   /// The summary where items own q tiles. A kind without one refuses them.
   StringRef summaryOfQ = {};
-  /// `auto` may take it, and reports compare with it, where items own kv tiles.
-  bool isChosenForKv = true;
+  /// `auto` may take it, and reports compare with it, where something is summed across items.
+  bool isChosenWithChains = true;
 
-  bool serves(TensorSide own) const { return own == TensorSide::KV || !summaryOfQ.empty(); }
-  /// Where no name is given.
-  bool isChosen(TensorSide own) const {
-    return !isUnordered && serves(own) && (own == TensorSide::Q || isChosenForKv);
+  bool serves(const Problem &problem) const {
+    return problem.ownsQ() ? !summaryOfQ.empty() : problem.chains || !isUnordered;
+  }
+  /// Where no name is given. Without chains, kinds that serve both sides walk first to last, so the
+  /// bits follow from none of them.
+  bool isChosen(const Problem &problem) const {
+    return !isUnordered && (problem.hasChains() ? isChosenWithChains : !summaryOfQ.empty());
   }
   StringRef summaryOf(TensorSide own) const { return own == TensorSide::Q ? summaryOfQ : summary; }
 };
@@ -39,8 +42,8 @@ struct ScheduleKind {
 /// All kinds, by name.
 ArrayRef<const ScheduleKind *> scheduleKinds();
 
-/// The names of those that serve items that own `own`, as a message lists them.
-std::string namesOfKinds(TensorSide own);
+/// The names of those that serve the problem's items, as a message lists them.
+std::string namesOfKinds(const Problem &problem);
 
 /// The kind called `name`, or null.
 const ScheduleKind *findScheduleKind(StringRef name);

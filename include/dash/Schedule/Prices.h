@@ -10,8 +10,16 @@ namespace mlir::dash {
 /// Classes of masks for kernels: those of a full mask hide no element.
 enum class MaskClass { Full, Masked };
 
-/// A file of costs (dialects/dash/docs/schedules.md): a machine's prices by head dim and class of
-/// masks.
+/// What a function computes, as a file of costs names it.
+enum class Priced {
+  Whole,   ///< all gradients, or a part of them with dQ
+  OfKv,    ///< "dk dv": gradients without dQ
+  OfQ,     ///< "dq": dQ alone, by items that own q tiles
+  Forward, ///< no file has prices of one
+};
+
+/// A file of costs (dialects/dash/docs/schedules.md): a machine's prices by program, head dims and
+/// class of masks.
 class Prices {
 public:
   /// The card whose prices are taken where none is named.
@@ -28,23 +36,31 @@ public:
   static FailureOr<Prices> read(StringRef path, EmitError emitError);
 
   /// The costs of a problem's tasks, at the least head dim that is not below the problem's, or else
-  /// at the largest.
-  Cost of(const Problem &problem) const { return entryOf(problem).cost; }
+  /// at the largest. Those of a part are taken from the file's own of this part, if it has them for
+  /// head dims that are not below.
+  Cost of(const Problem &problem, Priced program = Priced::Whole) const {
+    return entryOf(problem, program).cost;
+  }
   /// The head dim at which these were measured.
-  int64_t headDimOf(const Problem &problem) const { return entryOf(problem).headDim; }
-  /// A message if that head dim is not the problem's; empty if it is.
-  std::string describeUnmeasured(const Problem &problem) const;
+  int64_t headDimOf(const Problem &problem) const {
+    return entryOf(problem, Priced::Whole).headDim;
+  }
+  /// A message if these are of another program, or of other head dims; empty if they are not.
+  std::string describeUnmeasured(const Problem &problem, Priced program = Priced::Whole) const;
 
 private:
   static FailureOr<Prices> parse(StringRef path, StringRef text, EmitError emitError);
 
   struct Entry {
-    int64_t headDim;
+    Priced program;
+    int64_t headDim, headDimV;
     MaskClass mask;
     Cost cost;
+
+    auto key() const { return std::tuple(program, headDim, headDimV); }
   };
-  const Entry &entryOf(const Problem &problem) const;
-  std::vector<Entry> entries; ///< by head dim, each with both classes
+  const Entry &entryOf(const Problem &problem, Priced program) const;
+  std::vector<Entry> entries; ///< by program and head dims, each with both classes
 };
 
 /// Fails if a cost is not a number that a prediction can use.

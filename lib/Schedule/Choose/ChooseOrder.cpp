@@ -24,7 +24,7 @@ LogicalResult dash::forEachFixedKind(
   if (header.cut().hasRuns() && !header.problem.mask.isFull())
     return success(); // no kind serves it
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->isSearched || !kind->isChosen(header.problem.own))
+    if (kind->isSearched || !kind->isChosen(header.problem))
       continue;
     FailureOr<Order> order = kind->build(header, context, emitError);
     if (failed(order))
@@ -130,7 +130,9 @@ static void makeSmaller(ScheduleHeader &header) {
 
 FailureOr<FixedChoice> dash::chooseFixedKind(ScheduleHeader header, bool asFormulas,
                                              MLIRContext *context, EmitError emitError) {
-  if (header.level >= DeterminismLevel::Batch) {
+  // Without chains all kinds that are chosen from have the same bits.
+  bool followsKind = header.problem.hasChains();
+  if (header.level >= DeterminismLevel::Batch && followsKind) {
     if (!llvm::all_equal(header.problem.sequences))
       return emitError() << "kind=auto cannot choose one kind for sequences of several lengths at "
                             "level '"
@@ -138,7 +140,7 @@ FailureOr<FixedChoice> dash::chooseFixedKind(ScheduleHeader header, bool asFormu
                          << "' without looking at their neighbours: name a kind";
     header.problem.sequences.resize(1);
   }
-  if (header.level >= DeterminismLevel::Machine) {
+  if (header.level >= DeterminismLevel::Machine && followsKind) {
     header.problem.heads = header.problem.groupSize();
     header.problem.kvHeads = 1;
     header.workers = header.width;
@@ -321,13 +323,13 @@ FailureOr<ProvenOrder> dash::buildOfKind(ScheduleHeader header, bool asFormulas,
   }
   if (!kind) {
     return emitError() << "unknown schedule '" << header.kind << "', expected one of "
-                       << namesOfKinds(header.problem.own)
+                       << namesOfKinds(header.problem)
                        << (header.problem.ownsQ() ? " or auto" : ", auto or file");
   }
-  if (!kind->serves(header.problem.own))
-    return emitError() << "schedule '" << kind->name << "' serves no items that own "
-                       << header.problem.ownTile() << "s: take " << namesOfKinds(header.problem.own)
-                       << " or auto";
+  if (!kind->serves(header.problem))
+    return emitError() << "schedule '" << kind->name << "' serves no "
+                       << header.problem.describeItems() << ": take "
+                       << namesOfKinds(header.problem) << " or auto";
   header.kind = kind->name.str();
   header.unordered = kind->isUnordered;
   FailureOr<Order> order = kind->build(header, context, emitError);

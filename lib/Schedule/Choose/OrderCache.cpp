@@ -54,6 +54,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
   line("head dims", problem.headDim, problem.headDimV);
   if (problem.ownsQ()) // of others nothing is said, as before there were these
     line("own", stringifyTensorSide(problem.own));
+  else if (!problem.chains)
+    line("chains", "none");
   line("sequences", problem.numSequences());
   for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
     for (end = begin + 1;

@@ -74,6 +74,16 @@ private:
   }
 
   LogicalResult readChains() {
+    if (!problem.hasChains()) {
+      for (Visit &visit : table.visits)
+        visit.turn = 0;
+      if (file.chains.empty())
+        return success();
+      return emitError() << place
+                         << ".chains: expected none, because a program without dQ sums "
+                            "nothing across items, got "
+                         << file.chains.size();
+    }
     std::vector<bool> seen(chains.size());
     for (auto [index, entry] : llvm::enumerate(file.chains)) {
       if (failed(check("chains", index, "sequence", entry.sequence, problem.numSequences())) ||

@@ -157,7 +157,7 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
                     "tiles",        "sequences",     "heads",      "kvHeads",    "parts",
                     "headDim",      "headDimV",      "workers",    "minWorkers", "cost",
                     "dynamicIssue", "makespan",      "lowerBound", "items",      "chains",
-                    "partChains",   "deterministic", "search",     "apart"}))
+                    "partChains",   "deterministic", "search",     "apart",      "keeps"}))
     return false;
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
          object.map("apart", schedule.apart) && object.map("forWorkers", schedule.forWorkers) &&

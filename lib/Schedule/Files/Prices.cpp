@@ -19,39 +19,81 @@ static constexpr double reducesToConvert = 5;
 
 namespace {
 struct Price {
-  int64_t headDim;
+  std::string program;
+  int64_t headDim, headDimV;
   std::string mask;
   Cost cost;
+
+  bool isWhole() const { return program.empty(); }
 };
+
+/// What only items that sum something across each other pay.
+bool readSums(json::ObjectMapper &object, const json::Value &value, Price &price, json::Path path) {
+  Cost &cost = price.cost;
+  if (!price.isWhole()) {
+    for (StringRef key : {"reduce", "latency", "piece", "convert", "gather"})
+      if (value.getAsObject()->get(key)) {
+        path.field(key).report("expected none: such a program sums nothing across items");
+        return false;
+      }
+    cost.reduce = cost.latency = cost.piece = cost.convert = cost.gather = 0;
+    return true;
+  }
+  if (!object.map("reduce", cost.reduce) || !object.map("latency", cost.latency))
+    return false;
+  // Files from before parts existed: a piece, or a contribution, has as many bytes as a dQ tile.
+  cost.piece = cost.gather = cost.reduce;
+  cost.convert = reducesToConvert * cost.reduce;
+  return object.mapOptional("piece", cost.piece) && object.mapOptional("convert", cost.convert) &&
+         object.mapOptional("gather", cost.gather);
+}
 
 bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   json::ObjectMapper object(value, path);
   if (!object ||
       !hasOnlyKeys(value, path,
-                   {"headDim", "mask", "compute", "reduce", "latency", "boundary", "piece",
-                    "convert", "gather"}) ||
-      !object.map("headDim", price.headDim) || !object.map("mask", price.mask) ||
-      !object.map("compute", price.cost.compute) || !object.map("reduce", price.cost.reduce) ||
-      !object.map("latency", price.cost.latency) || !object.map("boundary", price.cost.boundary))
+                   {"program", "headDim", "headDimV", "mask", "compute", "reduce", "latency",
+                    "boundary", "piece", "convert", "gather"}) ||
+      !object.mapOptional("program", price.program) || !object.map("headDim", price.headDim))
     return false;
-  // Files from before parts existed: a piece, or a contribution, has as many bytes as a dQ tile.
-  price.cost.piece = price.cost.gather = price.cost.reduce;
-  price.cost.convert = reducesToConvert * price.cost.reduce;
-  if (!object.mapOptional("piece", price.cost.piece) ||
-      !object.mapOptional("convert", price.cost.convert) ||
-      !object.mapOptional("gather", price.cost.gather))
+  price.headDimV = price.headDim;
+  if (!object.mapOptional("headDimV", price.headDimV) || !object.map("mask", price.mask) ||
+      !object.map("compute", price.cost.compute) || !object.map("boundary", price.cost.boundary))
     return false;
-  if (price.headDim < 1) {
-    path.field("headDim").report("expected a number of at least 1");
+  if (!price.isWhole() && price.program != "dk dv" && price.program != "dq") {
+    path.field("program").report("expected 'dk dv' or 'dq', or none of a whole backward");
+    return false;
+  }
+  for (auto [key, headDim] :
+       {std::pair<StringRef, int64_t>("headDim", price.headDim), {"headDimV", price.headDimV}})
+    if (headDim < 1) {
+      path.field(key).report("expected a number of at least 1");
+      return false;
+    }
+  if (price.isWhole() && price.headDimV != price.headDim) {
+    path.field("headDimV")
+        .report("expected none of a whole backward, whose larger head dim counts");
     return false;
   }
   if (price.mask != "full" && price.mask != "masked") {
     path.field("mask").report("expected full or masked");
     return false;
   }
-  return true;
+  return readSums(object, value, price, path);
 }
 } // namespace
+
+static Priced toPriced(StringRef program) {
+  return program.empty() ? Priced::Whole : program == "dq" ? Priced::OfQ : Priced::OfKv;
+}
+
+/// "head dim 64", or "dq at head dims 192 and 128".
+static std::string describe(Priced program, int64_t headDim, int64_t headDimV) {
+  if (program == Priced::Whole)
+    return "head dim " + std::to_string(headDim);
+  return llvm::formatv("{0} at head dims {1} and {2}", program == Priced::OfQ ? "dq" : "dk and dv",
+                       headDim, headDimV);
+}
 
 static bool readPrices(const json::Value &value, std::vector<Price> &prices, json::Path path) {
   json::ObjectMapper object(value, path);
@@ -83,22 +125,26 @@ FailureOr<Prices> Prices::parse(StringRef path, StringRef text, EmitError emitEr
     };
     if (failed(verifyCost(price.cost, emitAt)))
       return failure();
-    int64_t headDim = price.headDim;
     MaskClass mask = price.mask == "full" ? MaskClass::Full : MaskClass::Masked;
+    Entry mine{toPriced(price.program), price.headDim, price.headDimV, mask, price.cost};
     if (llvm::any_of(prices.entries, [&](const Entry &entry) {
-          return entry.headDim == headDim && entry.mask == mask;
+          return entry.key() == mine.key() && entry.mask == mine.mask;
         }))
-      return emitAt() << "head dim " << headDim << " with mask " << price.mask
-                      << " is there before, expected it once";
-    prices.entries.push_back({price.headDim, mask, price.cost});
+      return emitAt() << describe(mine.program, mine.headDim, mine.headDimV) << " with mask "
+                      << price.mask << " is there before, expected it once";
+    prices.entries.push_back(mine);
   }
   llvm::sort(prices.entries, [](const Entry &a, const Entry &b) {
-    return std::pair(a.headDim, a.mask) < std::pair(b.headDim, b.mask);
+    return std::pair(a.key(), a.mask) < std::pair(b.key(), b.mask);
   });
+  if (prices.entries.front().program != Priced::Whole)
+    return emitError() << "costs file '" << path << "': expected prices of a whole backward, found "
+                       << "those of parts alone";
   for (const Entry &entry : prices.entries)
     if (llvm::count_if(prices.entries,
-                       [&](const Entry &other) { return other.headDim == entry.headDim; }) != 2)
-      return emitError() << "costs file '" << path << "': head dim " << entry.headDim
+                       [&](const Entry &other) { return other.key() == entry.key(); }) != 2)
+      return emitError() << "costs file '" << path
+                         << "': " << describe(entry.program, entry.headDim, entry.headDimV)
                          << " has no price with mask "
                          << (entry.mask == MaskClass::Full ? "masked" : "full");
   return prices;
@@ -167,20 +213,42 @@ static int64_t largerHeadDim(const Problem &problem) {
   return std::max(problem.headDim, problem.headDimV);
 }
 
-const Prices::Entry &Prices::entryOf(const Problem &problem) const {
+const Prices::Entry &Prices::entryOf(const Problem &problem, Priced program) const {
   MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
-  int64_t headDim = std::min(largerHeadDim(problem), entries.back().headDim);
-  return *llvm::find_if(
-      entries, [&](const Entry &entry) { return entry.mask == mask && entry.headDim >= headDim; });
+  auto isOfPart = [&](const Entry &entry) {
+    return entry.program == program && entry.mask == mask && entry.headDim >= problem.headDim &&
+           entry.headDimV >= problem.headDimV;
+  };
+  if (program != Priced::Whole)
+    if (auto found = llvm::find_if(entries, isOfPart); found != entries.end())
+      return *found;
+  int64_t most = 0;
+  for (const Entry &entry : entries)
+    if (entry.program == Priced::Whole)
+      most = std::max(most, entry.headDim);
+  int64_t headDim = std::min(largerHeadDim(problem), most);
+  return *llvm::find_if(entries, [&](const Entry &entry) {
+    return entry.program == Priced::Whole && entry.mask == mask && entry.headDim >= headDim;
+  });
 }
 
-std::string Prices::describeUnmeasured(const Problem &problem) const {
-  int64_t wanted = largerHeadDim(problem), taken = headDimOf(problem);
-  if (wanted == taken)
+std::string Prices::describeUnmeasured(const Problem &problem, Priced program) const {
+  const Entry &taken = entryOf(problem, program);
+  if (program != Priced::Whole && taken.program != program)
+    return llvm::formatv("the file of costs has none of {0}: what a task of a whole backward "
+                         "computes at head dim {1} is taken, without its reduction",
+                         program == Priced::Forward
+                             ? "a forward"
+                             : describe(program, problem.headDim, problem.headDimV),
+                         taken.headDim);
+  int64_t wanted = program == Priced::Whole ? largerHeadDim(problem) : problem.headDim;
+  int64_t wantedV = program == Priced::Whole ? wanted : problem.headDimV;
+  if (wanted == taken.headDim && wantedV == taken.headDimV)
     return "";
-  return llvm::formatv(
-      "no costs are measured for head dim {0}: those of head dim {1} are taken, as they are",
-      wanted, taken);
+  std::string what = describe(program, wanted, wantedV),
+              found = describe(taken.program, taken.headDim, taken.headDimV);
+  return llvm::formatv("no costs are measured for {0}: those of {1} are taken, as they are", what,
+                       found);
 }
 
 LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {

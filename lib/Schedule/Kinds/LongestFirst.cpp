@@ -110,5 +110,5 @@ extern const ScheduleKind LongestFirst = {
     /*isUnordered=*/false,
     /*summaryOfQ=*/
     "kv tiles first to last, items with the most of them first; no worker is left with a long one",
-    /*isChosenForKv=*/false};
+    /*isChosenWithChains=*/false};
 } // namespace mlir::dash::kinds

@@ -51,7 +51,7 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
     text += llvm::formatv(", {0:f1} % less than this order", (1 - least / makespan) * 100).str();
   std::optional<ProvenOrder> next;
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (!kind->isChosen(schedule.problem.own) || kind->isSearched ||
+    if (!kind->isChosen(schedule.problem) || kind->isSearched ||
         kind->name == choice->schedule.kind)
       continue;
     std::optional<ProvenOrder> other = build(kind->name);

@@ -201,7 +201,7 @@ private:
         result.push_back({request, *makespan + roundingTime(header) - roundingTime(schedule)});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || !other->isChosen(schedule.problem.own) ||
+      if (other == kind || !other->isChosen(schedule.problem) ||
           (other->isSearched && !canSearch()))
         continue;
       ScheduleHeader header = schedule;
@@ -242,7 +242,7 @@ private:
       isFirst = false;
     }
     for (const ScheduleKind *searched : scheduleKinds())
-      if (searched->isSearched && searched != kind && searched->serves(schedule.problem.own) &&
+      if (searched->isSearched && searched != kind && searched->isChosen(schedule.problem) &&
           !canSearch())
         os << "; kind=" << searched->name << " searches for one";
     os << "\n";

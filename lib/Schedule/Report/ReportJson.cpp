@@ -70,8 +70,9 @@ private:
     json.attribute("kind", schedule.kind);
     json.attribute("level", stringifyDeterminismLevel(schedule.level));
     json.attribute("deterministic", schedule.isOrdered());
-    if (problem.ownsQ()) {
+    if (problem.ownsQ())
       json.attribute("own", stringifyTensorSide(problem.own));
+    if (!problem.hasChains()) {
       json.attribute("keeps", stringifyDeterminismLevel(entry.facts.keeps));
     }
     json.attribute("forWorkers", schedule.width);

@@ -47,11 +47,10 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   os << ", made for " << counted(schedule.width, "worker") << ", "
      << counted(schedule.parts, "part") << ", " << (schedule.isTable() ? "a table" : "formulas")
      << "\n";
-  if (problem.ownsQ())
-    row("items")
-        << "own q tiles and walk kv tiles; nothing is summed across them, so the order keeps "
-           "level "
-        << stringifyDeterminismLevel(entry.facts.keeps) << "\n";
+  if (!problem.hasChains())
+    row("items") << "own " << problem.ownTile() << "s and walk " << problem.walkedTile()
+                 << "s; nothing is summed across them, so the order keeps level "
+                 << stringifyDeterminismLevel(entry.facts.keeps) << "\n";
   row("workers") << schedule.workers << ", at least " << entry.facts.minWorkers
                  << " resident; items may " << (entry.facts.dynamicIssue ? "" : "not ")
                  << "be handed out at run time\n";

@@ -49,7 +49,8 @@ def left(rows: Sequence[Row], makespans: Sequence[float]) -> tuple[float, float]
 
 
 class Fit:
-    """One head dim and class of masks. price: as in a file; error, default_error: of the
+    """One head dim and class of masks, of a whole backward, or of a part that all rows name and
+    that sums nothing across items. price: as in a file; error, default_error: of the
     logarithms, with it and with the costs that come with dash, which need not be measured in the
     same unit."""
 
@@ -69,6 +70,11 @@ class Fit:
             dash_opt,
         )
         self.evaluations = 0
+        first = rows[0]
+        self.program: dict[str, Any] = {}
+        if part := first.get("program"):
+            self.program = {"program": part, "headDimV": first.get("head_dim_v", head_dim)}
+        self.free = ("boundary",) if part else COSTS[1:]
         predicted = predict(rows, workers, dash_opt=dash_opt)
         self.default = predicted[0][1]
         self.default_scale, self.default_error = left(rows, [makespan for makespan, _ in predicted])
@@ -76,7 +82,7 @@ class Fit:
         def error(point: list[float]) -> float:
             return self._try(point)[1]
 
-        point, least = [math.log(START[name]) for name in COSTS[1:]], math.inf
+        point, least = [math.log(START[name]) for name in self.free], math.inf
         # a simplex may lie across a valley, its corners equally high: another one, around the best,
         # finds out
         while True:
@@ -85,12 +91,14 @@ class Fit:
                 break
             least = found_least
         factor, self.error = self._try(point)
-        costs = (round(cost * factor, DIGITS) for cost in self._costs(point))
-        self.price: dict[str, Any] = {"headDim": head_dim, "mask": mask, **dict(zip(COSTS, costs))}
+        costs = {name: round(cost * factor, DIGITS) for name, cost in self._costs(point).items()}
+        self.price: dict[str, Any] = {**self.program, "headDim": head_dim, "mask": mask, **costs}
 
     def __str__(self) -> str:
         values = ", ".join(
-            f"{name} {self.price[name]:g} (default {self.default[name]:g})" for name in COSTS
+            f"{name} {self.price[name]:g} (default {self.default[name]:g})"
+            for name in COSTS
+            if name in self.price
         )
         return (
             f"{self.head_dim} {self.mask}: {values}; off by {100 * self.error:.1f} % over"
@@ -98,23 +106,25 @@ class Fit:
             f" {self.default_scale:.3f} of it"
         )
 
-    @staticmethod
-    def _costs(point: list[float]) -> list[float]:
-        return [UNIT, *(UNIT * math.exp(value) for value in point)]
+    def _costs(self, point: list[float]) -> dict[str, float]:
+        return {"compute": UNIT} | {
+            name: UNIT * math.exp(value) for name, value in zip(self.free, point)
+        }
 
     def _try(self, point: list[float]) -> tuple[float, float]:
         self.evaluations += 1
-        costs = dict(zip(COSTS, self._costs(point)))
+        costs = self._costs(point)
+        prices = [
+            {**self.program, "headDim": self.head_dim, "mask": mask, **costs}
+            for mask in CLASSES.values()
+        ]
+        if self.program:  # a file has a whole backward, too
+            whole = dict.fromkeys(COSTS, UNIT)
+            prices += [
+                {"headDim": self.head_dim, "mask": mask, **whole} for mask in CLASSES.values()
+            ]
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            file.write(
-                file_text(
-                    "",
-                    [
-                        {"headDim": self.head_dim, "mask": mask, **costs}
-                        for mask in CLASSES.values()
-                    ],
-                )
-            )
+            file.write(file_text("", prices))
             file.flush()
             return left(
                 self.rows,

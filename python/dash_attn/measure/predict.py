@@ -1,7 +1,8 @@
 """What the cost model predicts: makespans of orders, by the dash-opt that libdash has inside.
 
 A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of
-order; head_dim_v where v has another head dim than q and k.
+order; head_dim_v where v has another head dim than q and k; program where it has a part of the
+gradients, "dk dv" or "dq".
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ DASH_OPT = (
 PLACES = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES)}
 STRIDES = "strided<[?, ?, ?, 1], offset: ?>"
-FACTS = re.compile(r"^  cost +(.*), \d+ dQ buffers\n  makespan +([\d.]+),", re.M)
+FACTS = re.compile(r"^  cost +(.*?)(?:, \d+ dQ buffers)?\n  makespan +([\d.]+),", re.M)
+GRADIENTS = ("dq", "dk", "dv")
 
 
 def program(rows: Sequence[Row]) -> str:
@@ -45,11 +47,15 @@ def program(rows: Sequence[Row]) -> str:
         q, o = (f"memref<{batch}x{heads}x{q_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
         k, v = (f"memref<{batch}x{kv_heads}x{kv_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
         lse = f"memref<{batch}x{heads}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
+        of = {name: type for name, type in zip(GRADIENTS, (q, k, v))}
+        if part := row.get("program"):
+            of = {name: of[name] for name in part.split()}
+        outs = ", ".join(f"{name} = %{name}" if part else f"%{name}" for name in of)
         functions.append(
             f"""func.func @problem{index}(%q: {q}, %k: {k}, %v: {v}, %do: {o}, %o: {o}, %lse: {lse},
-    %dq: {q}, %dk: {k}, %dv: {v}, %scale: f32) {{
+    {", ".join(f"%{name}: {type}" for name, type in of.items())}, %scale: f32) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {k}, {v}, {o}, {lse}, {o})
-      outs(%dq, %dk, %dv : {q}, {k}, {v}) mask(<{row["mask"]}>) level(run) scale(%scale)
+      outs({outs} : {", ".join(of.values())}) mask(<{row["mask"]}>) level(run) scale(%scale)
   return
 }}
 """
@@ -79,6 +85,7 @@ def predict(
             command = [
                 *dash_opt,
                 source.name,
+                *(["--dash-choose-tiling"] * any(rows[i].get("program") for i in places[kind])),
                 "--dash-tile",
                 f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
                 "--dash-report-schedule=format=table max-steps=1 max-workers=1",

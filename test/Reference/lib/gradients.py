@@ -223,6 +223,8 @@ def slots_of(schedule: Json) -> tuple[list[list[Key]], list[list[Key]]]:
         [(c["sequence"], c["kvHead"], c["kv"], part) for part in c["order"]]
         for c in schedule["partChains"]
     ]
+    if not parts:  # nothing is summed across items: a kv tile is its item's alone
+        parts = [[(i["sequence"], i["kvHead"], i["kv"], i["part"])] for i in schedule["items"]]
     return dq, parts
 
 
