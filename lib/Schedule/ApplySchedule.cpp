@@ -213,16 +213,6 @@ private:
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
-  static Priced pricedOf(ItemsOp items, const Problem &problem) {
-    if (problem.hasChains())
-      return Priced::Whole;
-    if (!problem.ownsQ())
-      return Priced::OfKv;
-    bool isForward =
-        items.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    return isForward ? Priced::Forward : Priced::OfQ;
-  }
-
   /// The problem's costs: options first, then the file of costs. A remark reports what the file
   /// lacks.
   FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, DeterminismLevel level,
@@ -230,7 +220,7 @@ private:
     FailureOr<Prices> prices = Prices::find(costs, card, level, emitError);
     if (failed(prices))
       return failure();
-    Priced program = pricedOf(items, problem);
+    Priced program = findPriced(items, problem);
     if (std::string unmeasured = prices->describeUnmeasured(problem, program); !unmeasured.empty())
       remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
           << remark::reason("{0}", unmeasured);

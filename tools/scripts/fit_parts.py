@@ -41,9 +41,9 @@ def main() -> int:
                 }
             )
     lines = []
-    for (_, head_dim, _, mask), rows in sorted(groups.items()):
+    for (_, head_dim, head_dim_v, mask), rows in sorted(groups.items()):
         found = Fit(head_dim, CLASSES[mask], rows, WORKERS)
-        print(f"{found.program}: {found}", file=sys.stderr)
+        print(f"{found.program['program']}, {head_dim_v} of v: {found}", file=sys.stderr)
         lines.append("    " + json.dumps(found.price))
     print(",\n".join(lines))
     return 0

@@ -3,6 +3,7 @@
 #ifndef DASH_SCHEDULE_PRICES_H
 #define DASH_SCHEDULE_PRICES_H
 
+#include "dash/IR/DashOps.h"
 #include "dash/Schedule/Schedule.h"
 
 namespace mlir::dash {
@@ -17,6 +18,9 @@ enum class Priced {
   OfQ,     ///< "dq": dQ alone, by items that own q tiles
   Forward, ///< no file has prices of one
 };
+
+/// What items compute. `problem` is theirs.
+Priced findPriced(ItemsOp items, const Problem &problem);
 
 /// A file of costs (dialects/dash/docs/schedules.md): a machine's prices by program, head dims and
 /// class of masks.

@@ -126,7 +126,7 @@ private:
   }
 
   LogicalResult readPartChains() {
-    if (!file.partChains)
+    if (!file.partChains || (!problem.hasChains() && file.partChains->empty()))
       return success(); // starts with the first part
     std::vector<SmallVector<int32_t, 2>> turns(kvTiles.size());
     for (auto [index, entry] : llvm::enumerate(*file.partChains)) {

@@ -83,6 +83,16 @@ bool fromJSON(const json::Value &value, Price &price, json::Path path) {
 }
 } // namespace
 
+Priced dash::findPriced(ItemsOp items, const Problem &problem) {
+  if (problem.hasChains())
+    return Priced::Whole;
+  if (!problem.ownsQ())
+    return Priced::OfKv;
+  bool isForward =
+      items.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return isForward ? Priced::Forward : Priced::OfQ;
+}
+
 static Priced toPriced(StringRef program) {
   return program.empty() ? Priced::Whole : program == "dq" ? Priced::OfQ : Priced::OfKv;
 }

@@ -68,16 +68,29 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
                      << " differ in their visits or turns";
 }
 
+/// Whether each item walks its tiles first to last, head after head.
+static bool walksUpward(const Schedule &schedule) {
+  const Table &table = std::get<Table>(schedule.order());
+  auto isBehind = [](const Visit &visit, const Visit &next) {
+    return std::pair(visit.head, visit.tile) < std::pair(next.head, next.tile);
+  };
+  for (int64_t i : llvm::seq<int64_t>(table.items.size()))
+    if (ArrayRef<Visit> visits = table.visitsOf(i);
+        std::adjacent_find(visits.begin(), visits.end(), std::not_fn(isBehind)) != visits.end())
+      return false;
+  return true;
+}
+
 DeterminismLevel dash::strongestLevel(const Schedule &schedule) {
   if (schedule.problem.hasChains())
     return schedule.level;
   // The same for any workers, if what was made for the sequence knows neither them nor its
-  // neighbours.
+  // neighbours. A table says nothing of what it was made from, so it has to be the plain order.
   bool isOwn = true;
   if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
     isOwn = !dependsOnWidth(formulas->visit);
   else
-    isOwn = !findUnequalItems(schedule);
+    isOwn = walksUpward(schedule);
   return isOwn ? std::max(DeterminismLevel::Machine, schedule.level) : schedule.level;
 }
 

@@ -71,9 +71,10 @@ class Fit:
         )
         self.evaluations = 0
         first = rows[0]
-        self.program: dict[str, Any] = {}
-        if part := first.get("program"):
-            self.program = {"program": part, "headDimV": first.get("head_dim_v", head_dim)}
+        part, self.program = first.get("program"), dict[str, Any](headDim=head_dim)
+        if part:
+            columns_v = first.get("head_dim_v", head_dim)
+            self.program = {"program": part, **self.program, "headDimV": columns_v}
         self.free = ("boundary",) if part else COSTS[1:]
         predicted = predict(rows, workers, dash_opt=dash_opt)
         self.default = predicted[0][1]
@@ -92,7 +93,7 @@ class Fit:
             least = found_least
         factor, self.error = self._try(point)
         costs = {name: round(cost * factor, DIGITS) for name, cost in self._costs(point).items()}
-        self.price: dict[str, Any] = {**self.program, "headDim": head_dim, "mask": mask, **costs}
+        self.price: dict[str, Any] = {**self.program, "mask": mask, **costs}
 
     def __str__(self) -> str:
         values = ", ".join(
@@ -114,11 +115,8 @@ class Fit:
     def _try(self, point: list[float]) -> tuple[float, float]:
         self.evaluations += 1
         costs = self._costs(point)
-        prices = [
-            {**self.program, "headDim": self.head_dim, "mask": mask, **costs}
-            for mask in CLASSES.values()
-        ]
-        if self.program:  # a file has a whole backward, too
+        prices = [{**self.program, "mask": mask, **costs} for mask in CLASSES.values()]
+        if "program" in self.program:  # a file has a whole backward, too
             whole = dict.fromkeys(COSTS, UNIT)
             prices += [
                 {"headDim": self.head_dim, "mask": mask, **whole} for mask in CLASSES.values()
