@@ -87,6 +87,34 @@ def predictions_are_the_planners() -> None:
             assert not path or used == PRICE, used
 
 
+def parts_have_prices_of_their_own() -> None:
+    """Times that a price predicts give the price again, for a part that sums nothing across items;
+    the card's shipped file has such prices for what was measured."""
+    price = {"compute": 1.2, "boundary": 2.5}
+    costs = TMP / "parts.json"
+    for part, head_dim_v in (("dk dv", 128), ("dq", 192)):
+        dims = {"headDim": 192, "headDimV": head_dim_v}
+        prices = [{"program": part, **dims, "mask": mask, **price} for mask in ("full", "masked")]
+        whole = [{"headDim": 128, "mask": mask, **PRICE} for mask in ("full", "masked")]
+        costs.write_text(fitting.file_text("given", prices + whole))
+        rows = [
+            row("longest-first", length, "causal", 192)
+            | {"program": part, "head_dim_v": head_dim_v}
+            for length in (384, 1024, 2048)
+        ]
+        for one, (makespan, used) in zip(rows, predict(rows, 12, costs)):
+            assert used == dict.fromkeys(COSTS, 0.0) | price, used
+            one["entries_ms"] = {"main": makespan / 1000}
+        found = fitting.Fit(192, "masked", rows, 12)
+        assert found.error < 0.01 and found.price.keys() == prices[1].keys(), found.price
+        assert all(abs(found.price[name] / price[name] - 1) < 0.03 for name in price), found.price
+    shipped = json.loads((SOURCE / "dialects/dash/Schedule/costs-h100.json").read_text())
+    parts = [one for one in shipped["prices"] if "program" in one]
+    assert {(one["program"], one["headDim"], one["headDimV"]) for one in parts} == {
+        (part, *dims) for part in ("dk dv", "dq") for dims in ((192, 192), (192, 128), (256, 256))
+    }
+
+
 def the_fit_finds_what_made_the_times() -> None:
     """Times of a model that is quick to ask: each kind has its share of each cost. The same times
     give the same file."""
@@ -239,6 +267,7 @@ def an_interruption_leaves_the_file() -> None:
 
 
 predictions_are_the_planners()
+parts_have_prices_of_their_own()
 the_fit_finds_what_made_the_times()
 what_is_missing_is_said()
 an_interruption_leaves_the_file()
