@@ -135,6 +135,18 @@ static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP)
                {1, 1, 2, 2, 1, 1}});
 }
 
+/// Rows of a kv tile that dQ walks, best first. Blocks of a bitmap are whole tiles: where 48 rows
+/// do not divide them, fewer may.
+static SmallVector<int64_t> rowsOfPart(BlocksAttr blocks) {
+  SmallVector<int64_t> rows = {64, leastPartKvTile};
+  if (!blocks)
+    return rows;
+  rows.push_back(32);
+  auto divides = [&](int64_t kv) { return blocks.getKv() % kv == 0; };
+  auto fitting = llvm::to_vector(llvm::make_filter_range(rows, divides));
+  return fitting.empty() ? rows : fitting;
+}
+
 FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
                                              const TilingConstraints &constraints,
                                              const TargetDescription &target) {
@@ -164,7 +176,7 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
   SmallVector<int64_t> rowsOfQ = orAll(constraints.tiles.q, tiling.ownsQ ? 128 : 64);
   SmallVector<int64_t> rowsOfKv =
       tiling.ownsQ
-          ? orAll(constraints.tiles.kv, {64, leastPartKvTile})
+          ? orAll(constraints.tiles.kv, rowsOfPart(op.getMask().getBlocks()))
           : orAll(constraints.tiles.kv,
                   tiling.countConsumers() == 2 ? FragmentAttr::rowsOfWarpgroup : kernelKvTile);
   std::string reason;

@@ -169,12 +169,32 @@ def _means(
     return found
 
 
+def _of_items(lanes: Sequence[Lane], tasks: Tasks, title: str) -> Heat:
+    rows, cells = [], []
+    for worker in sorted({lane.worker for lane in lanes}):
+        mine = [lane for lane in lanes if lane.worker == worker]
+        one = next((lane for lane in mine if not lane.role.startswith("load")), mine[0])
+        begins = [span for span in one.spans if span.event == "item"]
+        ends = [span.begin for span in one.spans if span.event == "item_end"]
+        ends = ends or [span.begin for span in begins[1:]] + [one.end]
+        steps: list[float | None] = [None] * len(tasks.items.get(worker, []))
+        for span, end in zip(begins, ends):
+            if span.number < len(steps):
+                steps[span.number] = round((end - span.begin) / 1000, 3)
+        rows.append(f"w{worker} sm{one.multiprocessor}")
+        cells.append(tuple(steps))
+    return Heat(f"{title}, items", tuple(rows), tuple(cells))
+
+
 def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Heat:
     """Workers by steps: of each task the time from the end of the add before it to its own, of the
     worker. A worker's first step has its start-up. Where not all items are traced, steps of the
-    others are None, and so is the first one behind them."""
+    others are None, and so is the first one behind them. Where nothing is summed across items, a
+    step is an item of the worker's first consumer."""
     tasks = Tasks(order)
     rows, cells = [], []
+    if not tasks.turns and not any(span.event == "given" for lane in lanes for span in lane.spans):
+        return _of_items(lanes, tasks, title)
     for worker in sorted({lane.worker for lane in lanes}):
         visits = dict(tasks.visits(worker))
         mine = [lane for lane in lanes if lane.worker == worker]

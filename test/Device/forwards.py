@@ -33,7 +33,7 @@ from dash_attn.support.records import write_record  # noqa: E402
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 MOST_ERROR, MOST_LSE_ERROR = 6e-3, 2e-6  # of the largest O, and of the largest LSE
-UNION = "window = [100, 0], union = #dash.union<columns = 20, window = [-1, 0]>"
+UNION = "causal, union = #dash.union<columns = 20, window = [100, -1]>"
 Tensors = tuple[torch.Tensor, ...]
 
 # mask, head dims of q and of v, q rows, kv rows, batch, heads, kv heads, element, softcap, sink

@@ -52,7 +52,7 @@ def main() -> None:
                         else random_bits(count, element, generator)
                     ),
                 )
-        kernel.backward(**tensors)
+        kernel.backward(**{"dq": None, "dk": None, "dv": None} | tensors)
         driver.synchronize(0)
 
 

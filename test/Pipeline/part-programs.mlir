@@ -10,6 +10,13 @@
 // KV192: columns = 192, structure = alternating, {{.*}} hold = [k, v], slots = {do = 3, k = 1, out = 1, p = 1, q = 3, v = 1}>
 // RUN: dash-opt %t/kv.mlir --dash-choose-tiling='structure=overlapping slots=p:1' | FileCheck %s --check-prefix=OVERLAPPING
 // OVERLAPPING: structure = overlapping, {{.*}} hold = [], slots = {k = 1, out = 1, p = 1, q_do = 2, v = 1}>
+// Blocks of a bitmap are whole tiles, so dQ may take fewer rows of K and V.
+// RUN: sed 's/mask(<causal>)/mask(<causal, blocks = #dash.blocks<q = 128, kv = 128, bits = dense<true> : tensor<2x2xi1>>>)/' %t/q.mlir > %t/blocks.mlir
+// RUN: dash-opt %t/blocks.mlir --dash-choose-tiling | FileCheck %s --check-prefix=BLOCKS
+// RUN: dash-opt %t/blocks.mlir --dash-to-ptx='kind=longest-first sizes=q:256,kv:256,batch:1,heads:2,kv-heads:1' -o /dev/null
+// BLOCKS: tiles = <q = 128, kv = 32>
+// RUN: sed 's/kv = 128, bits/kv = 96, bits/' %t/blocks.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=OF-48
+// OF-48: tiles = <q = 128, kv = 48>
 // Each of q and v has tiles of its own width.
 // RUN: %python %dash_src/tools/scripts/part_program.py dk,dv 192,128 %dash_examples/bwd-causal.mlir > %t/kv-two.mlir
 // RUN: dash-opt %t/kv-two.mlir --dash-choose-tiling | FileCheck %s --check-prefix=TWO

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ArgumentError
-from .spans import ITEM, Lane, Tasks, times, traced_items
+from .spans import ITEM, Lane, Tasks, tasks_of, times, traced_items
 
 WORDS = {
     "work": "multiplying and what goes with it",
@@ -40,13 +40,18 @@ def steps_of(order: Mapping[str, Any], predicted: Mapping[str, Any]) -> dict[tup
         if event["ph"] == "X" and event["cat"] in ("compute", "reduce") and "turn" in event["args"]:
             task = tuple(event["args"][name] for name in ("sequence", "head", "q", "kv", "part"))
             found.setdefault(task, {})[event["cat"]] = event["ts"], event["ts"] + event["dur"]
-    expected = Tasks(order).turns
-    if set(found) != set(expected) or any(len(one) != 2 for one in found.values()):
+    # A task is computed, and then added where something is summed across items.
+    parts = 1 + any("reduce" in one for one in found.values())
+    expected = {task for item in order["items"] for task in tasks_of(item)}
+    if set(found) != expected or any(len(one) != parts for one in found.values()):
         raise ArgumentError(
             f"the prediction: expected the {len(expected)} tasks of the order, found {len(found)};"
             " write both for the same program and options"
         )
-    return {task: Step(*one["compute"], *one["reduce"]) for task, one in found.items()}
+    return {
+        task: Step(*one["compute"], *one.get("reduce", one["compute"][1:] * 2))
+        for task, one in found.items()
+    }
 
 
 def predicted_times(
@@ -56,11 +61,7 @@ def predicted_times(
     are traced. A reducer waits for its turn first, and then for what it adds, as in the kernel; its
     lanes take turns at the uses that they were measured to have, and their times are added up."""
     tasks, cost, found = Tasks(order), order["cost"], dict[tuple[int, str], Times]()
-    worker_of = {
-        (item["sequence"], head, q, item["kv"], item["part"]): item["worker"]
-        for item in order["items"]
-        for head, q in item["visit"]
-    }
+    worker_of = {task: item["worker"] for item in order["items"] for task in tasks_of(item)}
     before = {task: _before(order_of, turn) for order_of, task, turn in _turns(order)}
     for worker in sorted({lane.worker for lane in lanes}):
         own = {use: task for use, task in tasks.visits(worker) if task}
@@ -118,10 +119,7 @@ def _of_items(
     count, whole, last = 0, 0.0, 0.0
     traced = traced_items(len(items), every)
     for place, item in enumerate(items):
-        ends = [
-            steps[item["sequence"], head, q, item["kv"], item["part"]].computed
-            for head, q in item["visit"]
-        ]
+        ends = [steps[task].computed for task in tasks_of(item)]
         if ends and place in traced:
             count, whole = count + 1, whole + max(ends) - last
         last = max([last, *ends])
@@ -270,13 +268,7 @@ def _longest(lanes: Sequence[Lane], order: Mapping[str, Any], worker: int) -> st
     )
     ahead = next((_before(chain, turn) for chain, one, turn in _turns(order) if one == task), None)
     owner = next(
-        (
-            item["worker"]
-            for item in order["items"]
-            if ahead
-            and (item["sequence"], item["kv"], item["part"]) == (ahead[0], ahead[3], ahead[4])
-            and [ahead[1], ahead[2]] in [list(visit) for visit in item["visit"]]
-        ),
+        (item["worker"] for item in order["items"] if ahead and ahead in tasks_of(item)),
         None,
     )
     return said + (

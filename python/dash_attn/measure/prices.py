@@ -54,6 +54,11 @@ def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None
             " not say by how much; build with trace-every=1"
         )
     tasks, steps, rest = Tasks(order), list[float](), list[tuple[float, int]]()
+    if not tasks.turns:
+        raise ArgumentError(
+            "prices of a trace: expected an order with chains, found one of a program that sums"
+            " nothing across items; its prices are fitted to times (tools/scripts/fit_parts.py)"
+        )
     for lane in lanes:
         if lane.role == "compute":
             of_lane, more = _of_consumer(

@@ -244,6 +244,14 @@ def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[
 # ---- Beside an order.
 
 
+def tasks_of(item: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """An item's tasks in its visits' order: (sequence, head, q, kv, part). An item owns a kv tile,
+    or a q tile."""
+    if "q" in item:
+        return [(item["sequence"], item["head"], item["q"], kv, 0) for _, kv in item["visit"]]
+    return [(item["sequence"], head, q, item["kv"], item["part"]) for head, q in item["visit"]]
+
+
 class Tasks:
     """What an order, one of `schedules` of the JSON report, has each worker do."""
 
@@ -264,10 +272,7 @@ class Tasks:
         use, items = 0, self.items.get(worker, [])
         traced = traced_items(len(items), every)
         for place, item in enumerate(items):
-            tasks: list[tuple[int, ...] | None] = [
-                (item["sequence"], head, q, item["kv"], item["part"]) for head, q in item["visit"]
-            ]
-            tasks += [None] * self.pieces
+            tasks: list[tuple[int, ...] | None] = [*tasks_of(item), *[None] * self.pieces]
             if place in traced:
                 yield from enumerate(tasks, use)
             use += len(tasks)
@@ -331,6 +336,37 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
                 f"sequence {tile[0]}, head {tile[1]}, q tile {tile[2]}: turn {turn} was taken"
                 f" {before.begin - span.end:.0f} ns before the one in front was added"
             )
+    if not tasks.turns:
+        _check_uses(lanes, tasks)
+
+
+# The channels of what items walk, whose every slot has a tile of it: of those that own q, and kv.
+WALKED = {"q": ("k",), "kv": ("q", "q_do")}
+
+
+def _check_uses(lanes: Sequence[Lane], tasks: Tasks) -> None:
+    """Where nothing is summed across items: in each item, a lane waits for as many slots of what
+    it walks as the item has tasks, one use behind the other."""
+    for lane in lanes:
+        items = tasks.items.get(lane.worker, [])
+        own = "q" if items and "q" in items[0] else "kv"
+        uses: list[list[int]] = []
+        for span in lane.spans:
+            if span.event == "item":
+                uses.append([])
+            elif span.event in ("slot_empty", "slot_full") and span.of in WALKED[own] and uses:
+                uses[-1].append(span.number)
+        if lane.every > 1 or lane.lost or not any(uses):
+            continue
+        first = 0
+        for number, (item, found) in enumerate(zip(items, uses)):
+            count = len(item["visit"])
+            if found != [*range(first, first + count)]:
+                raise ValueError(
+                    f"worker {lane.worker}, lane '{lane.name}', item {number}: expected {count}"
+                    f" uses of '{WALKED[own][0]}' from {first} on, found {found[:20]}"
+                )
+            first += count
 
 
 # Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read
