@@ -25,7 +25,7 @@ static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
   return ProblemAttr::get(context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv),
                           toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads,
                           problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv),
-                          problem.own, problem.ownsQ() || problem.chains);
+                          problem.own, problem.chains);
 }
 
 static DenseIntElementsAttr toElements(ArrayRef<int32_t> values, int64_t columns,

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ArgumentError
-from .measure.spans import Lane, Tasks
+from .measure.spans import Lane
 from .measure.svg import Picture
+from .measure.tasks import Tasks
 from .support.files import write_text
 
 __all__ = ["Heat", "of_ranks", "of_trace", "save", "write_heat"]

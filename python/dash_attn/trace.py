@@ -25,21 +25,10 @@ from .errors import ArgumentError
 from .heat import MOST_CELLS, write_heat
 from .kernel.commands import GOOD, parser_of, run
 from .measure.predicted import differences
-from .measure.spans import (
-    Lane,
-    Span,
-    Tasks,
-    by_role,
-    by_worker,
-    check,
-    decode,
-    events,
-    of_workers,
-    shares,
-    table,
-    track_for_track,
-    write,
-)
+from .measure.perfetto import events, of_workers, track_for_track, write
+from .measure.shares import by_role, by_worker, shares, table
+from .measure.spans import Lane, Span, decode
+from .measure.tasks import Tasks, check
 from .measure.tracks import drawn, load
 from .support.files import read_bytes, read_text, write_text
 

@@ -20,7 +20,6 @@ build in which threads arrive at barriers for themselves. The status is 1 where 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -48,7 +47,7 @@ from dash_attn import Kernel, reference, trace  # noqa: E402
 from dash_attn.kernel.compiler import compile_program  # noqa: E402
 from dash_attn.kernel.runtime import PARTS, TENSORS  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
-from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, STRIDES  # noqa: E402
+from dash_attn.measure.predict import ENVIRONMENT, STRIDES, report  # noqa: E402
 from dash_attn.measure.testing import OUTPUTS, Case, poison  # noqa: E402
 from dash_attn.measure.testing import poison_workspace, sizes_of  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Blocks, Mask, Union  # noqa: E402
@@ -151,24 +150,8 @@ def compiled(one: One) -> Kernel:
 
 
 def order_of(one: One) -> dict[str, Any]:
-    """As dash-opt states it, which libdash has inside."""
-    passes = [
-        "--dash-choose-tiling",
-        "--dash-tile",
-        f"--dash-apply-schedule=kind={KIND} {one.options} {sizes_text(one.case)}",
-        "--dash-report-schedule=format=json",
-    ]
-    done = subprocess.run(
-        [*DASH_OPT, "-", *passes, "-o", os.devnull],
-        input=program(one),
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ValueError(f"{one.case.name}: {done.stderr.strip()}")
-    return json.loads(done.stdout)["schedules"][0]
+    options = f"kind={KIND} {one.options} {sizes_text(one.case)}"
+    return report(program(one), options)["schedules"][0]
 
 
 # ---- Bits and errors -----------------------------------------------------------------------------

@@ -20,7 +20,6 @@ import argparse
 import dataclasses
 import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from dash_attn import Kernel, heat, trace  # noqa: E402
 from dash_attn.measure.peers import make_tensors, problems  # noqa: E402
 from dash_attn.measure import prices as trace_prices  # noqa: E402
 from dash_attn.measure.fit import file_text  # noqa: E402
-from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E402
+from dash_attn.measure.predict import program, report  # noqa: E402
 from dash_attn.measure.testing import OUTPUTS, poison  # noqa: E402
 
 KINDS = {"causal": "symmetric-shift", "full": "shift"}
@@ -48,26 +47,6 @@ LEVELS = {
 }
 ROWS, ROUNDS, RECORDS, WORKERS = 4096, 40, 1 << 15, 4
 HEADS_OF_SAMPLED = 64
-
-
-def report(text: str, kind: str, workers: int, form: str) -> Any:
-    passes = [
-        "--dash-tile",
-        f"--dash-apply-schedule=kind={kind} workers={workers}",
-        f"--dash-report-schedule=format={form}",
-        "-o",
-        "/dev/null",
-    ]
-    return json.loads(
-        subprocess.run(
-            [*DASH_OPT, "-", *passes],
-            input=text,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    )
 
 
 def milliseconds(
@@ -166,8 +145,8 @@ def main() -> int:
                 found[key] = {output: tensors[output].clone() for output in OUTPUTS}
             times = dict(zip(named, milliseconds(list(named.values()), tensors, case.scale)))
             order, predicted = (
-                report(text, kind, workers, "json")["schedules"][0],
-                report(text, kind, workers, "trace"),
+                report(text, options)["schedules"][0],
+                report(text, options, "trace"),
             )
             for key, kernel in named.items():
                 wrong = [

@@ -23,7 +23,6 @@ transformers and dash_attn.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter, defaultdict

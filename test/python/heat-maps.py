@@ -20,7 +20,7 @@ from fixtures import refused  # noqa: E402
 from made_up_traces import WORKERS, made_up, report  # noqa: E402
 
 from dash_attn import ArgumentError, heat  # noqa: E402
-from dash_attn.measure.spans import Tasks  # noqa: E402
+from dash_attn.measure.tasks import Tasks  # noqa: E402
 
 TMP = Path(sys.argv[1])
 

@@ -20,11 +20,12 @@ from made_up_traces import WORKERS, made_up, report  # noqa: E402
 
 from dash_attn import ArgumentError, heat  # noqa: E402
 from dash_attn.measure import prices as trace_prices  # noqa: E402
-from dash_attn.measure import spans, tracks  # noqa: E402
+from dash_attn.measure import perfetto, shares, spans, tracks  # noqa: E402
 from dash_attn.measure.fit import file_text  # noqa: E402
 from dash_attn.measure.predict import ENVIRONMENT, predict  # noqa: E402
 from dash_attn.measure.predicted import differences  # noqa: E402
-from dash_attn.measure.spans import Lane, Span, Tasks  # noqa: E402
+from dash_attn.measure.spans import Lane, Span  # noqa: E402
+from dash_attn.measure.tasks import Tasks, check  # noqa: E402
 
 TMP = Path(sys.argv[1])
 
@@ -62,7 +63,7 @@ def one_item_in_two(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     whole = made_up(order, predicted)
     lanes = [thinned(lane, 2) for lane in whole]
     assert all(0 < lane.traced < lane.end - lane.begin for lane in lanes)
-    spans.check(lanes, order)
+    check(lanes, order)
     first = min(span.number for lane in lanes for span in lane.spans if span.event == "turn")
     missing = [
         replace(
@@ -72,14 +73,14 @@ def one_item_in_two(order: dict[str, Any], predicted: dict[str, Any]) -> None:
         for lane in lanes
     ]
     assert f"use {first} is missing or too many" in refused(
-        lambda: spans.check(missing, order), ValueError
+        lambda: check(missing, order), ValueError
     )
     said = differences(lanes, order, predicted)
     assert said[0].endswith("the largest differences in the traced items, one in 2:"), said
     assert len(said) == 6 and all(" (0.0 " in line for line in said[1:]), said
-    for sums in spans.shares(lanes).values():
+    for sums in shares.shares(lanes).values():
         assert abs(sum(sums.values()) - 1) < 1e-6 and min(sums.values()) > -1e-6, sums
-    assert spans.table(lanes).endswith(
+    assert shares.table(lanes).endswith(
         "of the items that are traced: 1, 3, 5 and so on of each worker's list, from 0, or its only"
         " one"
     )
@@ -125,7 +126,7 @@ def delayed(lane: Lane, use: int, by: float) -> Lane:
 
 def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     lanes = made_up(order, predicted)
-    spans.check(lanes, order)
+    check(lanes, order)
     said = differences(lanes, order, predicted)
     makespan = order["makespan"]
     assert (
@@ -161,17 +162,19 @@ def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     )
 
     # Tables by worker hold what those by role hold; tracks lie under each other.
-    by_worker = spans.times(lanes, spans.by_worker)
+    by_worker = shares.times(lanes, shares.by_worker)
     assert set(by_worker) == {
         f"w{worker} {role}" for worker in range(WORKERS) for role in ("compute", "reduce")
     }
-    for role, sums in spans.times(lanes).items():
+    for role, sums in shares.times(lanes).items():
         assert all(
             abs(sum(by_worker[f"w{worker} {role}"][column] for worker in range(WORKERS)) - time) < 1
             for column, time in sums.items()
         )
-    spans.write(
-        TMP / "both.json", spans.events(spans.of_workers(lanes, 2), "made up", 1, order), predicted
+    perfetto.write(
+        TMP / "both.json",
+        perfetto.events(perfetto.of_workers(lanes, 2), "made up", 1, order),
+        predicted,
     )
     both = json.loads((TMP / "both.json").read_text(encoding="utf-8"))["traceEvents"]
     tracks = [
@@ -283,8 +286,10 @@ def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[
 def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     """Slices where the trace has them, cut at the ends of the stretch; and what is refused."""
     lanes = made_up(order, predicted)
-    measured = [*spans.events(lanes, "made up", 1, order)]
-    both = spans.track_for_track([("predicted", predicted["traceEvents"]), ("measured", measured)])
+    measured = [*perfetto.events(lanes, "made up", 1, order)]
+    both = perfetto.track_for_track(
+        [("predicted", predicted["traceEvents"]), ("measured", measured)]
+    )
     text = tracks.drawn(both, "a <stretch>", (10, 20), 2)
     picture = ET.fromstring(text)
     texts = [one.text or "" for one in picture.iter("{http://www.w3.org/2000/svg}text")]
@@ -329,7 +334,7 @@ def tracks_over_time(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     ]
     # A file holds what is drawn, with a prediction or without one.
     for beside, name in ((predicted, "both.json"), (None, "alone.json")):
-        spans.write(TMP / name, measured, beside)
+        perfetto.write(TMP / name, measured, beside)
         again = tracks.drawn(tracks.load(TMP / name), "a <stretch>", (10, 20), 2)
         assert (
             again == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dash_attn.measure.spans import ORDER
+from dash_attn.measure.shares import ORDER
 from measured import by_shape, link, mean
 
 EQUAL = "as many operations: "  # how dash_attn.bench names equal heads

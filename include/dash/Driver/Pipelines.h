@@ -103,7 +103,7 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       *this, "trace-every",
       llvm::cl::desc(
           "Trace the second of each N items of a worker, or its only one (0: N by the level, 1 of "
-          "items, 4 of turns, 32 of all)"),
+          "items, 4 of turns, 64 of all)"),
       llvm::cl::init(0)};
   Option<int64_t> traceRecords{*this, "trace-records",
                                llvm::cl::desc("Records that each lane of a trace has room for"),

@@ -114,7 +114,7 @@ struct Problem {
   int64_t headDim = 128, headDimV = 128;
   std::vector<SequenceLengths> sequences;
   TensorSide own = TensorSide::KV; ///< an item is a tile of it, and walks tiles of the other
-  bool chains = true;              ///< items that own kv tiles add to dQ, across each other
+  bool chains = true;              ///< false: items that own kv tiles have no dQ to add to
 
   /// The mask's band over tiles and elements, without its rules.
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }

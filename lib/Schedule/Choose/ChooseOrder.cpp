@@ -130,9 +130,9 @@ static void makeSmaller(ScheduleHeader &header) {
 
 FailureOr<FixedChoice> dash::chooseFixedKind(ScheduleHeader header, bool asFormulas,
                                              MLIRContext *context, EmitError emitError) {
-  // Without chains all kinds that are chosen from have the same bits.
-  bool followsKind = header.problem.hasChains();
-  if (header.level >= DeterminismLevel::Batch && followsKind) {
+  // Without chains all kinds that are chosen from have the same bits: neighbours may be looked at.
+  bool bitsFollowKind = header.problem.hasChains();
+  if (header.level >= DeterminismLevel::Batch && bitsFollowKind) {
     if (!llvm::all_equal(header.problem.sequences))
       return emitError() << "kind=auto cannot choose one kind for sequences of several lengths at "
                             "level '"
@@ -140,7 +140,7 @@ FailureOr<FixedChoice> dash::chooseFixedKind(ScheduleHeader header, bool asFormu
                          << "' without looking at their neighbours: name a kind";
     header.problem.sequences.resize(1);
   }
-  if (header.level >= DeterminismLevel::Machine && followsKind) {
+  if (header.level >= DeterminismLevel::Machine && bitsFollowKind) {
     header.problem.heads = header.problem.groupSize();
     header.problem.kvHeads = 1;
     header.workers = header.width;

@@ -72,9 +72,8 @@ private:
     json.attribute("deterministic", schedule.isOrdered());
     if (problem.ownsQ())
       json.attribute("own", stringifyTensorSide(problem.own));
-    if (!problem.hasChains()) {
+    if (!problem.hasChains())
       json.attribute("keeps", stringifyDeterminismLevel(entry.facts.keeps));
-    }
     json.attribute("forWorkers", schedule.width);
     line("mask", [&](json::OStream &out) { writeMask(out, problem.mask); });
     line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });

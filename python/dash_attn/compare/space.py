@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import CompileError
 from ..kernel.orders import order_for, texts_of
 from ..kernel.problem import Wanted, slices_of
-from ..measure.predict import DASH_OPT, ENVIRONMENT, program
-from ..measure.spans import Tasks
+from ..measure.predict import program, report
+from ..measure.tasks import Tasks
 from ..reference import Mask
 from .runs import BLOCK, Run, Space, compare
 
@@ -131,25 +129,7 @@ def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
     options = (
         f"kind={wanted.kind} parts={wanted.parts} apart={wanted.apart or 'none'} workers={workers}"
     )
-    done = subprocess.run(
-        [
-            *DASH_OPT,
-            "-",
-            "--dash-tile",
-            f"--dash-apply-schedule={options}",
-            "--dash-report-schedule=format=json",
-            "-o",
-            "/dev/null",
-        ],
-        input=text,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise CompileError(f"cannot find the order of a call: {done.stderr.strip()}")
-    return json.loads(done.stdout)["schedules"][0]
+    return report(text, options)["schedules"][0]
 
 
 def _tasks(call: Mapping[str, Any], places: Mapping[int, list[Place]]) -> list[str]:

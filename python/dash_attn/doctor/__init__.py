@@ -27,7 +27,6 @@ from typing import Any
 from ..errors import ArgumentError, LibraryError
 from ..kernel.assembler import find_assemblers
 from ..kernel.commands import DIFFERS, GOOD, parser_of, run
-from ..kernel.coverage import UNKNOWN
 from ..kernel.problem import CAUSAL, ELEMENTS, FULL, LEVELS, Window
 from . import machine, report
 from .calls import Answer, Call, answer, of_program

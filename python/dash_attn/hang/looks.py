@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError
-from ..kernel.library import Handle, Memory, StringRef, library, make, named
+from ..kernel.library import Handle, Memory, StringRef, library, make
 from ..kernel.plan import Plan
 from ..kernel.workspace import aligned
 from ..support.files import appears, read_bytes

@@ -38,14 +38,14 @@ SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
 MOST_TOGETHER = 128
 OF_KV, OF_Q = "dk dv", "dq"
 GRADIENTS = ("", OF_KV, OF_Q)  # those of a program; empty for all
-# The kind of forwards, of dq, and of dk and dv: bits of what sums nothing across items follow from
-# none.
+# The kind of forwards, of dq, and of dk and dv: they sum nothing across items, so no bit follows
+# from it.
 OF_OWN_SUMS = "longest-first"
 ROW = "row"  # the level of every forward
 # that an order of gradients may have
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
-Q_TILES_OF_OWN_SUMS = (0, 64, 128, 192)
+Q_TILES_OF_FORWARD = (0, 64, 128, 192)
 ANY_SIZES = (0, 0, 0, 0, 0)
 TYPES = """
 !of_qk = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -425,7 +425,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
         for name in ("has_runs", "is_list", "has_sink", "takes_delta", "is_forward")
     },
     "softcap": lambda record: record.amount("softcap"),
-    "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_OWN_SUMS),
+    "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
 }
 

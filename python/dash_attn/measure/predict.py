@@ -7,6 +7,7 @@ gradients, "dk dv" or "dq".
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -35,6 +36,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES)}
 STRIDES = "strided<[?, ?, ?, 1], offset: ?>"
 FACTS = re.compile(r"^  cost +(.*?)(?:, \d+ dQ buffers)?\n  makespan +([\d.]+),", re.M)
 GRADIENTS = ("dq", "dk", "dv")
+TILED = ("--dash-choose-tiling", "--dash-tile")  # as a kernel is
 
 
 def program(rows: Sequence[Row]) -> str:
@@ -63,6 +65,31 @@ def program(rows: Sequence[Row]) -> str:
     return "".join(functions)
 
 
+def report(text: str, options: str, form: str = "json") -> Any:
+    """The order of a program's only function, in its kernel's tiles, as --dash-report-schedule
+    writes it: `schedules`, or with form="trace" what it predicts. options: those of
+    --dash-apply-schedule. Raises CompileError."""
+    done = subprocess.run(
+        [
+            *DASH_OPT,
+            "-",
+            *TILED,
+            f"--dash-apply-schedule={options}",
+            f"--dash-report-schedule=format={form}",
+            "-o",
+            os.devnull,
+        ],
+        input=text,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CompileError(f"cannot find the order of a program: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
 def predict(
     rows: Sequence[Row],
     workers: int,
@@ -85,8 +112,7 @@ def predict(
             command = [
                 *dash_opt,
                 source.name,
-                *(["--dash-choose-tiling"] * any(rows[i].get("program") for i in places[kind])),
-                "--dash-tile",
+                *TILED,
                 f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
                 "--dash-report-schedule=format=table max-steps=1 max-workers=1",
                 "-o",

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ArgumentError
-from .spans import ITEM, Lane, Tasks, tasks_of, times, traced_items
+from .shares import times
+from .spans import ITEM, Lane, traced_items
+from .tasks import Tasks, tasks_of
 
 WORDS = {
     "work": "multiplying and what goes with it",

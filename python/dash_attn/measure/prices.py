@@ -14,7 +14,8 @@ from ..errors import ArgumentError
 from ..support.files import read_bytes, read_text
 from .fit import DIGITS
 from .predict import COSTS
-from .spans import ITEM, Lane, Span, Tasks, check, decode
+from .spans import ITEM, Lane, Span, decode
+from .tasks import Tasks, check
 
 OF_STEP = ("q", "q_do")  # the channel that a step waits for first: Q alone, or with dO in one slot
 SHORT = {"compute": "c", "reduce": "r", "latency": "latency", "boundary": "boundary"}  # in an order

@@ -1,5 +1,5 @@
 """A stretch of a trace as a picture: tracks of a few workers, one under the other, over time.
-Tracks are those of the file for Perfetto, which `spans.write` writes."""
+Tracks are those of the file for Perfetto, which `perfetto.write` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..support.records import read
-from .spans import track_for_track
+from .perfetto import track_for_track
 from .svg import Picture, number
 
 # Colours by what a slice is; blue and green ones are work. Those of the prediction are `compute`
@@ -59,8 +59,8 @@ class Track:
 
 
 def load(path: Path) -> list[dict[str, Any]]:
-    """The events of a file that `spans.write` has written, track for track. Raises ArgumentError,
-    OSError and ValueError."""
+    """The events of a file that `perfetto.write` has written, track for track. Raises
+    ArgumentError, OSError and ValueError."""
     found = read(path)
     events = found.get("traceEvents") if isinstance(found, Mapping) else None
     if not isinstance(events, list) or not all(map(_is_event, events)):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from typing import Any
 
-from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program
+from dash_attn.measure import predict
 from dash_attn.measure.predicted import steps_of
-from dash_attn.measure.spans import Lane, Span, Tasks
+from dash_attn.measure.spans import Lane, Span
+from dash_attn.measure.tasks import Tasks
 
 WORKERS = 4
 
 
 def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]:
-    text = program(
+    text = predict.program(
         [
             {
                 "rows": 1000,
@@ -26,23 +25,7 @@ def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]
             }
         ]
     )
-    passes = [
-        "--dash-tile",
-        f"--dash-apply-schedule=kind={kind} workers={WORKERS}",
-        f"--dash-report-schedule=format={form}",
-        "-o",
-        "/dev/null",
-    ]
-    return json.loads(
-        subprocess.run(
-            [*DASH_OPT, "-", *passes],
-            input=text,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    )
+    return predict.report(text, f"kind={kind} workers={WORKERS}", form)
 
 
 def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.0) -> list[Lane]:

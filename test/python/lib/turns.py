@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import random
 import struct
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 from fixtures import SOURCE  # noqa: F401
 
 from dash_attn.kernel.compiler import Compiled, compile_program
-from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program
+from dash_attn.measure.predict import program, report
 
 WARPS, COMPLETE = 2, -1
 Task = tuple[int, int]  # a counter, and a turn
@@ -86,25 +85,11 @@ def made(
     }
     text = program([row])
     options = f"workers={workers} parts={parts}"
-    passes = [
-        "--dash-tile",
-        f"--dash-apply-schedule=kind={kind} {options}",
-        "--dash-report-schedule=format=json",
-        "-o",
-        "/dev/null",
-    ]
-    report = subprocess.run(
-        [*DASH_OPT, "-", *passes],
-        input=text,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    found = report(text, f"kind={kind} {options}")
     path = folder / f"{kind}-{mask}-{parts}.json"
-    path.write_text(report, encoding="utf-8")
+    path.write_text(json.dumps(found), encoding="utf-8")
     (compiled,) = compile_program(text, f"kind=file {options}", order=path)
-    (schedule,) = json.loads(report)["schedules"]
+    (schedule,) = found["schedules"]
     order = Order(compiled, sizes, [], [[] for _ in range(workers)])
     tiles = sizes["batch"] * sizes["heads"] * order.tiles("q")
     pieces = 2 * sizes["batch"] * sizes["kv_heads"] * order.tiles("kv")
