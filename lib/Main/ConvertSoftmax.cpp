@@ -50,8 +50,12 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
     if (kernel.isList() && !op.getSequence())
       return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");
     PtxBuilder b(op.getLoc(), rewriter);
-    int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
-    Value lead = word(b, adaptor.getLead()), kvTile = word(b, adaptor.getKvTile());
+    // Of a tile that the mask cuts, some warpgroups see all.
+    int64_t rows =
+        layout.isSplitByRows() ? FragmentAttr::rowsOfWarpgroup : op.getType().getDimSize(0);
+    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
+    int64_t columns = op.getType().getDimSize(1);
+    Value lead = b.add(word(b, adaptor.getLead()), firstRow), kvTile = word(b, adaptor.getKvTile());
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
     Value columnsHere = b.sub(kvRowsOf(b, adaptor.getSequence()), b.mul(kvTile, columns));
     Value hides =
@@ -59,8 +63,8 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
     SmallVector<Value> shown = b.ifElse(
         hides,
         [&] {
-          return hide(b, ThreadPlace::readAnew(b), layout.getFirstRow(consumer->warpgroup),
-                      adaptor.getValue(), lead, edges, b.mul(kvTile, columns), columnsHere);
+          return hide(b, ThreadPlace::readAnew(b), adaptor.getValue(), lead, edges,
+                      b.mul(kvTile, columns), columnsHere);
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -91,9 +95,10 @@ private:
   struct Seen {
     Value first, last;
   };
-  static Seen seenBy(PtxBuilder &b, Value row, Value lead, std::optional<int64_t> width) {
+  static Seen seenBy(PtxBuilder &b, Value row, Value lead, std::optional<int64_t> width,
+                     Value lastHere) {
     Value last = b.add(row, lead);
-    return {width ? b.add(last, -*width) : Value(), last};
+    return {width ? b.add(last, -*width) : Value(), b.min(last, lastHere)};
   }
 
   static Value isHidden(PtxBuilder &b, Value column, const Seen &seen) {
@@ -101,21 +106,22 @@ private:
     return seen.first ? b.bitOr(isBehind, b.below(column, seen.first)) : isBehind;
   }
 
-  static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
-                                 ValueRange scores, Value lead, const LeadEdges &edges,
-                                 Value firstColumn, Value columnsHere) {
+  /// lead: of the warpgroup's first row.
+  static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, ValueRange scores,
+                                 Value lead, const LeadEdges &edges, Value firstColumn,
+                                 Value columnsHere) {
     SmallVector<Value> visible(scores);
     Value hidden = infinity(b, /*isNegative=*/true);
     // All are counted from the thread's first column.
-    Value toEnd = b.sub(columnsHere, place.column);
+    Value lastHere = b.add(b.sub(columnsHere, place.column), -1);
     Value toFirstEnd = b.sub(b.sub(b.i32(edges.firstColumns), firstColumn), place.column);
     for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
-      Value row = b.add(b.sub(place.row, place.column), firstRow + offset);
-      Seen seen = seenBy(b, row, lead, edges.width), ofFirst;
+      Value row = b.add(b.sub(place.row, place.column), offset);
+      Seen seen = seenBy(b, row, lead, edges.width, lastHere), ofFirst;
       if (edges.firstColumns > 0 && edges.isFirstFull)
-        ofFirst = {Value(), b.i32(std::numeric_limits<int32_t>::max())};
+        ofFirst = {Value(), lastHere};
       else if (edges.firstColumns > 0)
-        ofFirst = seenBy(b, row, b.add(lead, edges.further), edges.firstWidth);
+        ofFirst = seenBy(b, row, b.add(lead, edges.further), edges.firstWidth, lastHere);
       for (auto [i, score] : llvm::enumerate(visible)) {
         if (FragmentAttr::getRowOffset(i) != offset)
           continue;
@@ -123,7 +129,6 @@ private:
         Value isGone = isHidden(b, column, seen);
         if (edges.firstColumns > 0)
           isGone = b.choose(b.below(column, toFirstEnd), isHidden(b, column, ofFirst), isGone);
-        isGone = b.bitOr(isGone, b.compare(arith::CmpIPredicate::sge, column, toEnd));
         score = b.choose(isGone, hidden, score);
       }
     }
