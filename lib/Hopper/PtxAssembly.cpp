@@ -114,6 +114,18 @@ SmallVector<Value> ptx::wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending,
                   llvm::join(constraints, ","), operands);
 }
 
+void ptx::neverBranch(ImplicitLocOpBuilder &b, Value number) {
+  assembly(b, {},
+           "{\n"
+           ".reg .pred never;\n"
+           "setp.eq.b32 never, $0, -1;\n"
+           "@!never bra go;\n"
+           "trap;\n"
+           "go:\n"
+           "}",
+           "r", {number});
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//

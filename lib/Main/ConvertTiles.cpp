@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Hopper/PtxAssembly.h"
 #include "dash/Hopper/Wgmma.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -80,6 +81,8 @@ struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
     SmallVector<Value> factors;
     for (ValueRange factor : adaptor.getFactors())
       llvm::append_range(factors, factor);
+    if (op.getPinned())
+      ptx::neverBranch(b, kernel.qRows);
     values = waitProducts(b, op.getPending(), values, factors);
     SmallVector<SmallVector<Value>> results;
     ArrayRef<Value> left = values;

@@ -106,15 +106,19 @@ private:
     int64_t at = positions.lookup(last) + 1;
     // Before whatever waits next: the get of this channel's next tile, the put of the last reader's
     // result, or the op that renews the last reader's factor in registers. Where items own q tiles
-    // also the op that takes the last reader's sums, as it follows in the same iteration.
+    // also the op that takes the last reader's sums, as it follows in the same iteration. Powers
+    // come behind the wait: references are found beside this warpgroup's own products, and powers
+    // are rounded as they come, beside the other's.
     bool ownsQ = walk->getParentOfType<ItemsOp>().ownsQ();
     for (int64_t i = at; i < length; ++i) {
       Operation *op = order[i].op;
       bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
       bool makesAnew = isa<RoundOp>(op) && llvm::is_contained(op->getUsers(), last);
       bool takesSums = ownsQ && llvm::is_contained(last->getUsers(), op);
+      bool isPower = isa<ExponentialOp>(op);
       auto next = dyn_cast<WaitOp>(op);
-      if (handsOn || makesAnew || takesSums || (next && next.getChannel() == get.getChannel())) {
+      if (handsOn || makesAnew || takesSums || isPower ||
+          (next && next.getChannel() == get.getChannel())) {
         at = i;
         break;
       }

@@ -39,6 +39,15 @@ size_t ProductsInFlight::countTo(function_ref<bool(Product &)> matches) {
   return 0;
 }
 
+/// Whether rows' maxima were found beside these products: that takes as long as a product.
+bool ProductsInFlight::isBehindMaxima(OpBuilder &b) const {
+  Operation *issued = products.back().op, *next = issued;
+  while ((next = next->getNextNode()) && b.getInsertionPoint() != next->getIterator())
+    if (isa<RunningMaxOp>(next))
+      return true;
+  return false;
+}
+
 void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
   if (number == 0)
     return;
@@ -53,7 +62,7 @@ void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
       sums.push_back(sum); // otherwise its registers belong to a later product
   }
   auto wait = WgmmaWaitOp::create(b, TypeRange(ValueRange(sums)), sums, factors.getArrayRef(),
-                                  products.size() - number);
+                                  products.size() - number, isBehindMaxima(b));
   for (auto [sum, complete] : llvm::zip_equal(sums, wait.getOutputs()))
     sum.replaceAllUsesExcept(complete, wait);
   products.erase(products.begin(), products.begin() + number);

@@ -29,6 +29,7 @@ private:
   /// The number of oldest products to complete, so that all that satisfy `matches` are.
   size_t countTo(function_ref<bool(Product &)> matches);
   void waitForOldest(ImplicitLocOpBuilder &b, size_t number);
+  bool isBehindMaxima(OpBuilder &b) const;
 
   SmallVector<Product> products; ///< oldest first
 };

@@ -56,7 +56,7 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] async :
 // CHECK-NEXT:    dash.matmul %[[K]], transpose %[[Q]] accumulate(%[[S]]) async :
 // CHECK-NEXT:    %[[S1:.+]] = dash.wgmma_wait %[[S]] pending(1) : !acc_128x64_rows2 -> !acc_128x64_rows2
-// CHECK-NEXT:    dash.wgmma_wait pending(0)
+// CHECK-NEXT:    dash.wgmma_wait pending(0) pinned
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by warp : !channel_
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : !channel_
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : !channel_
@@ -84,7 +84,7 @@ func.func @computes(%use: index, %p: !p) {
       %t = dash.matmul %k, transpose %q accumulate(%s) async
         : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> !sum
       %s1 = dash.wgmma_wait %s pending(1) : !sum -> !sum
-      dash.wgmma_wait pending(0)
+      dash.wgmma_wait pending(0) pinned
       dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !Q
       dash.mbarrier_arrive %q_tiles empty[%slot] by all : !Q
       dash.mbarrier_arrive %q_tiles full[%slot] by thread : !Q

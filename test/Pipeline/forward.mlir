@@ -57,9 +57,9 @@
 // ORDER-NEXT:   dash.hide %[[S]]
 // ORDER-NEXT:   dash.release %k_tiles stage(0)
 // ORDER-NEXT:   dash.running_max {{.*}} stage(0)
+// ORDER-NEXT:   dash.release %v_tiles stage(1)
 // ORDER-NEXT:   dash.exponential {{.*}} stage(0)
 // ORDER-NEXT:   dash.running_sum {{.*}} stage(0)
-// ORDER-NEXT:   dash.release %v_tiles stage(1)
 // ORDER-NEXT:   %[[P]] = dash.round {{.*}} stage(0)
 // ORDER-NEXT:   dash.yield
 // ORDER:      dash.release %q_tiles

@@ -28,10 +28,10 @@
 // WAITS-NEXT:    dash.hide %[[DONE]]
 // WAITS-NEXT:    dash.mbarrier_arrive %k_tiles empty
 // WAITS-NEXT:    dash.running_max
+// WAITS-NEXT:    dash.wgmma_wait %[[O]] pending(0) pinned factors(%[[P]]
+// WAITS-NEXT:    dash.mbarrier_arrive %v_tiles empty
 // WAITS-NEXT:    dash.exponential
 // WAITS-NEXT:    dash.running_sum
-// WAITS-NEXT:    dash.wgmma_wait %[[O]] pending(0) factors(%[[P]]
-// WAITS-NEXT:    dash.mbarrier_arrive %v_tiles empty
 // WAITS-NEXT:    dash.round
 // WAITS:       dash.mbarrier_arrive %q_tiles empty
 // WAITS:       dash.finish

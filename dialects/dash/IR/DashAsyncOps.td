@@ -383,6 +383,8 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait",
     `wgmma.wait_group`: waits until at most `pending` of the products issued last are incomplete.
     The results are the sums of the complete ones, and can be used like any numbers from here on.
     `factors` are the registers that those products read: nothing else may use them before.
+    A `pinned` wait stays behind what stands before it. Without that, ptxas moves a wait in front of
+    element-wise work, which then no longer runs beside this warpgroup's own products.
 
     **Preconditions**: the operands are sums of products issued before the last `pending`; `factors`
     are all of their left factors that are not tiles in slots.
@@ -396,10 +398,11 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait",
   let arguments = (ins
     Arg<Variadic<SumTile>, "sums in flight">:$inputs,
     Arg<Variadic<AnyRankedTensor>, "left factors in registers">:$factors,
-    Arg<I64Attr, "products that may remain in flight">:$pending);
+    Arg<I64Attr, "products that may remain in flight">:$pending,
+    Arg<UnitAttr, "stays behind what stands before it">:$pinned);
   let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
   let assemblyFormat = [{
-    ($inputs^)? `pending` `(` $pending `)` (`factors` `(` $factors^ `:` type($factors) `)`)?
+    ($inputs^)? `pending` `(` $pending `)` (`pinned` $pinned^)? (`factors` `(` $factors^ `:` type($factors) `)`)?
     attr-dict
     (`:` type($inputs)^ `->` type($outputs))?
   }];

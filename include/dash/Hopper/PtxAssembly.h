@@ -49,6 +49,12 @@ SmallVector<Value> wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup &grou
 SmallVector<Value> wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending, ValueRange values,
                                   ValueRange registersA);
 
+/// A branch that no launch takes, since `number` is never -1: what follows is a basic block of its
+/// own.
+/// Why: ptxas moves wgmma.wait_group within a block, whatever its PTX says, in front of all that
+/// needs no result of the products. LLVM would fold a condition in ops.
+void neverBranch(ImplicitLocOpBuilder &b, Value number);
+
 /// mbarrier.try_wait.parity until it says that the phase of that parity is complete.
 /// Why: nvvm.mbarrier.try_wait.parity asks for a time limit; its loop in ops would end a basic
 /// block at each of 57 waits.
