@@ -121,11 +121,11 @@ private:
           << remark::reason("schedule '{0}' has no formulas for mask '{1}': the order is a table, "
                             "for these sizes only",
                             schedule->kind, maskName(problem->mask));
-    if (form == OrderForm::Table && !schedule->isTable()) {
-      FailureOr<Schedule> written = Schedule::get(*schedule, writeOut(*schedule), emitError);
-      if (failed(written))
+    if (kind != "file" && (form == OrderForm::Table || schedule->isTable())) {
+      proven = asTable(std::move(*proven), emitError);
+      if (failed(proven))
         return failure();
-      *schedule = std::move(*written);
+      schedule = &proven->schedule;
     }
     if (SequencesAttr list = items.getSequencesAttr(); list && list.isOpen() && schedule->isTable())
       return emitError() << "lengths of sequences that are known at run time only need an order by "

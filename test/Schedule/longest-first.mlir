@@ -15,6 +15,12 @@
 // RUN: dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=file path=%t.json sizes=q:1024,kv:1024' --dash-verify-schedule --dash-report-schedule=format=json -o /dev/null | sed s/file/shift/ | diff %t.json -
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=4 sizes=q:1024,kv:1024' --dash-report-schedule=format=json -o /dev/null > %t.chains.json
 // RUN: not dash-opt %t.kv.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=file path=%t.chains.json sizes=q:1024,kv:1024' 2>&1 | FileCheck %s --check-prefix=CHAINS
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=2 sizes=q:640,kv:640,heads:5,kv-heads:5' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=BUNDLES
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=7 sizes=q:640,kv:640,heads:9,kv-heads:9' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=FORMULAS
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=7 sizes=q:640,kv:640,heads:9,kv-heads:9 form=table' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=DEALT
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=7 sizes=q:640,kv:640,heads:9,kv-heads:9 form=table' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=IN-TURN
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=132 sizes=q:20000,kv:20000,heads:8,kv-heads:8' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LONG
+// RUN: sed 's/<causal>/<full>/' %dash_examples/fwd-causal.mlir | dash-opt --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=4 sizes=q:256,kv:256,heads:4,kv-heads:4' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=FULL
 // REQUIRES: python
 
 // Items own q tiles and walk kv tiles upward; under a causal mask the last q tile has most, and goes first. Nothing waits.
@@ -90,3 +96,35 @@
 // OF-PARTS-NOT:  shift
 // UNORDERED: error: schedule 'unordered' serves no items that own kv tiles and have no dQ: take ascending, descending, longest-first, shift, symmetric-shift, synthesized or auto
 // CHAINS: error: order file '{{.*}}': {{.*}}chains: expected none, because a program without dQ sums nothing across items, got 8
+
+// Items that own q tiles go in bundles of heads. The first one goes up the workers, the next one down.
+
+// BUNDLES-LABEL: schedule longest-first of @attention_fwd
+// BUNDLES:         makespan     146.6, lower bound 142.8: 1.027 of it
+// BUNDLES:       step |     w0     w1
+// BUNDLES-NEXT:     0 | h0 0,4 h0 0,3
+// BUNDLES:          7 | h0 0,0 h1 0,4
+// BUNDLES-NEXT:     8 | h1 0,3 h1 1,4
+// BUNDLES:         15 | h2 0,4 h2 0,3
+
+// What the workers do not divide leaves an item too many. A table deals each item to the worker that is free first. Orders of
+// other kinds stay as they are.
+
+// FORMULAS:      order        level row, made for 7 workers, 1 part, formulas
+// FORMULAS:      makespan     83.9, lower bound 73.4: 1.142 of it
+// DEALT:         order        level row, made for 7 workers, 1 part, a table
+// DEALT:         makespan     78.1, lower bound 73.4: 1.063 of it
+// IN-TURN:       order        level row, made for 7 workers, 1 part, a table
+// IN-TURN:       makespan     83.7, lower bound 73.4: 1.140 of it
+// IN-TURN:         0 | h0 0,0 h0 0,1 h0 0,2 h0 0,3 h0 0,4 h1 0,0 h1 0,1
+
+// A head of 157 tiles on 132 workers: two heads side by side.
+
+// LONG:          makespan     {{[0-9.]+}}, lower bound {{[0-9.]+}}: 1.041 of it
+
+// Equally long ones go head by head.
+
+// FULL:          step |     w0     w1     w2     w3
+// FULL-NEXT:        0 | h0 0,0 h0 0,1 h1 0,0 h1 0,1
+// FULL-NEXT:        1 | h0 1,0 h0 1,1 h1 1,0 h1 1,1
+// FULL-NEXT:        2 | h2 0,0 h2 0,1 h3 0,0 h3 0,1

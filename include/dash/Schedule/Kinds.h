@@ -27,6 +27,9 @@ struct ScheduleKind {
   StringRef summaryOfQ = {};
   /// `auto` may take it, and reports compare with it, where something is summed across items.
   bool isChosenWithChains = true;
+  /// Its items come by their lengths. Where nothing is summed across them, a table deals each to
+  /// the worker that is free first, which no formula says.
+  bool isByLength = false;
 
   bool serves(const Problem &problem) const {
     return problem.ownsQ() ? !summaryOfQ.empty() : problem.chains || !isUnordered;

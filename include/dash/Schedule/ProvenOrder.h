@@ -16,6 +16,10 @@ struct ProvenOrder {
 /// Proves the result of a builder or a file, if there is one.
 FailureOr<ProvenOrder> prove(FailureOr<Schedule> schedule, EmitError emitError);
 
+/// A built order as a table. That of a kind whose items come by length deals them again, if that
+/// takes less.
+FailureOr<ProvenOrder> asTable(ProvenOrder order, EmitError emitError);
+
 /// Fails if nothing can be kept apart as the header says.
 LogicalResult verifyApart(const ScheduleHeader &header, EmitError emitError);
 

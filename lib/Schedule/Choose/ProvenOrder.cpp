@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ProvenOrder.h"
+#include "Search/PackItems.h"
+#include "dash/Schedule/Kinds.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -28,4 +30,21 @@ FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitE
   if (failed(facts))
     return failure();
   return ProvenOrder{std::move(*schedule), *facts};
+}
+
+FailureOr<ProvenOrder> dash::asTable(ProvenOrder order, EmitError emitError) {
+  const Schedule &schedule = order.schedule;
+  bool isByLength = findScheduleKind(schedule.kind)->isByLength && !schedule.problem.hasChains();
+  if (schedule.isTable() && !isByLength)
+    return order;
+  Table table = writeOut(schedule), dealt = isByLength ? table : Table();
+  FailureOr<ProvenOrder> asBuilt =
+      prove(Schedule::get(schedule, std::move(table), emitError), emitError);
+  if (failed(asBuilt) || !isByLength)
+    return asBuilt;
+  dealToFirstFree(dealt, schedule.paidCost(), schedule.workers);
+  FailureOr<ProvenOrder> asDealt =
+      prove(Schedule::get(schedule, std::move(dealt), emitError), emitError);
+  bool isBetter = failed(asDealt) || asDealt->facts.makespan < asBuilt->facts.makespan;
+  return isBetter ? asDealt : asBuilt;
 }

@@ -42,37 +42,51 @@ static Longest findLongest(const Problem &problem) {
   return mask.rules.empty() ? Longest::Last : Longest::None;
 }
 
-/// A bundle has as many heads as have two items for each worker: all of them then share what few
-/// heads walk, about 17 MB at head dim 128. Its items are its heads' longest tiles, then the next
-/// ones. The last bundle may have fewer heads. Sequences with more tiles than that need none. Items
-/// that own kv tiles, if they differ in length, go in more heads, which fill a run better.
-static Piecewise longestItems(const Problem &problem, MLIRContext *context) {
-  ItemInputs in(context);
+/// Sweeps up the workers and down again that a bundle of heads takes. More of them fill a run
+/// better, but what the heads walk must stay in L2 beside all else: 17 MB of K and V in a sweep of
+/// 132 workers at head dim 128, 13 MB at 64, whose bundles take two.
+static int64_t sweepsOfBundle(const Problem &problem) {
+  if (!problem.ownsQ())
+    return 1;
+  constexpr int64_t bytesInL2 = 27'000'000, itemsOfSweep = 2 * 132, bytesOfElement = 2;
+  int64_t bytesOfItem = problem.tiles.q * (problem.headDim + problem.headDimV) * bytesOfElement;
+  return std::max<int64_t>(bytesInL2 / (itemsOfSweep * bytesOfItem), 1);
+}
+
+/// Heads whose items run side by side, and share in L2 what they walk: as many as the sweeps have
+/// items for, or two that have half as many again. Items that own kv tiles go in more heads, if
+/// they differ in length.
+static AffineExpr headsOfBundle(const Problem &problem, const ItemInputs &in) {
   bool ownsQ = problem.ownsQ();
   AffineExpr tiles = ownsQ ? in.qTiles : in.kvTiles;
+  AffineExpr one = getAffineConstantExpr(1, in.i.getContext());
+  AffineExpr most = in.workers * (2 * sweepsOfBundle(problem));
+  AffineExpr second = one - clampToZero(one - (most * 3).floorDiv(tiles * 4), most * 3);
+  AffineExpr fewest = ownsQ ? one + second : one * headsOfKv;
+  return clampToZero(most.floorDiv(tiles) - fewest, most) + fewest;
+}
+
+/// A bundle's items are its heads' longest tiles, then the next ones. What is less than a bundle at
+/// the end joins the last one: alone, it would leave workers without an item, or with one too many.
+static Piecewise longestItems(const Problem &problem, MLIRContext *context) {
+  ItemInputs in(context);
+  AffineExpr tiles = problem.ownsQ() ? in.qTiles : in.kvTiles;
   AffineExpr perRound = in.workers * 2; // up the workers, and down again
-  AffineExpr fewest = getAffineConstantExpr(ownsQ ? 1 : headsOfKv, context);
-  AffineExpr heads = clampToZero(perRound.floorDiv(tiles) - fewest, perRound) + fewest;
-  AffineExpr size = heads * tiles;
-  AffineExpr bundle = in.i.floorDiv(size), place = in.i % size, first = bundle * heads;
-  AffineExpr left = in.groups - first;
+  AffineExpr heads = headsOfBundle(problem, in), size = heads * tiles;
+  AffineExpr last = clampToZero(in.groups.floorDiv(heads) - 1, in.groups);
+  AffineExpr bundle = last - clampToZero(last - in.i.floorDiv(size), in.groups);
+  AffineExpr place = in.i - bundle * size, first = bundle * heads;
   Longest longest = findLongest(problem);
-  // A bundle of items of many lengths begins with worker 0, so that long items meet short ones.
-  AffineExpr unitsOfBundle = ownsQ ? perRound : size.ceilDiv(perRound) * perRound;
-  AffineExpr unit = longest == Longest::None ? in.i : bundle * unitsOfBundle + place;
-  auto item = [&](AffineExpr first, AffineExpr place, AffineExpr heads,
-                  AffineExpr unit) -> SmallVector<AffineExpr> {
+  // A bundle begins with worker 0 and goes up, the next one with the last worker and goes down. So
+  // long items meet short ones, and the item that some workers have more is not always theirs.
+  AffineExpr unit =
+      bundle * (size + in.workers).ceilDiv(perRound) * perRound + place + bundle % 2 * in.workers;
+  auto item = [&](AffineExpr heads) -> SmallVector<AffineExpr> {
     AffineExpr rank = place.floorDiv(heads);
     return {first + place % heads, longest == Longest::Last ? tiles - 1 - rank : rank, unit};
   };
-  SmallVector<AffineExpr> last = item(first, place, left, unit);
-  if (!ownsQ)
-    return select(left - heads, item(first, place, heads, unit),
-                  in.formula(last[0], last[1], last[2]));
-  AffineExpr zero = getAffineConstantExpr(0, context), isShort = perRound - in.qTiles;
-  SmallVector<AffineExpr> all = item(zero, in.i, in.groups, in.i);
-  return select({isShort, left - heads}, item(first, place, heads, unit),
-                select(isShort, last, in.formula(all[0], all[1], all[2])));
+  SmallVector<AffineExpr> ofLast = item(in.groups - first);
+  return select(last - bundle - 1, item(heads), in.formula(ofLast[0], ofLast[1], ofLast[2]));
 }
 
 /// Upward, whatever is longest: the walk of a sum's level `machine`.
@@ -92,9 +106,11 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
                               EmitError emitError) {
   const Problem &problem = header.problem;
   LineInputs in(context);
-  bool isAscending = !problem.ownsQ() && findLongest(problem) == Longest::None;
+  bool isAscending = findLongest(problem) == Longest::None;
   WideOrder wide{maskOfFormulas(problem.mask),
-                 {isAscending ? itemsInOrder(context) : longestItems(problem, context),
+                 {!isAscending      ? longestItems(problem, context)
+                  : problem.ownsQ() ? itemsOfQInOrder(context)
+                                    : itemsInOrder(context),
                   isAscending ? dealInTurn(context) : dealBackAndForth(context),
                   walkedTile(problem, in), turnOfItem(problem, in)},
                  /*step=*/in.formula(in.position)};
@@ -110,5 +126,6 @@ extern const ScheduleKind LongestFirst = {
     /*isUnordered=*/false,
     /*summaryOfQ=*/
     "kv tiles first to last, items with the most of them first; no worker is left with a long one",
-    /*isChosenWithChains=*/false};
+    /*isChosenWithChains=*/false,
+    /*isByLength=*/true};
 } // namespace mlir::dash::kinds

@@ -127,6 +127,29 @@ std::vector<int32_t> dash::packItems(llvm::ArrayRef<int64_t> lengths, int64_t wo
   return lists;
 }
 
+namespace {
+/// Workers by the time at which they are free; of equal ones the first.
+class FreeWorkers {
+public:
+  explicit FreeWorkers(ArrayRef<double> times) {
+    for (auto [worker, time] : llvm::enumerate(times))
+      queue.emplace(time, worker);
+  }
+
+  /// The worker that is free first, which is busy for `time` from then on.
+  int32_t take(double time) {
+    auto [start, worker] = queue.top();
+    queue.pop();
+    queue.emplace(start + time, worker);
+    return worker;
+  }
+
+private:
+  using Entry = std::pair<double, int32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+};
+} // namespace
+
 void dash::dealEmptyItems(Table &table, const Cost &cost, int64_t workers) {
   std::vector<Item> items, empty;
   std::vector<int64_t> begin = {0};
@@ -143,18 +166,21 @@ void dash::dealEmptyItems(Table &table, const Cost &cost, int64_t workers) {
   }
   if (empty.empty())
     return;
-  using Entry = std::pair<double, int32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  for (int32_t worker : llvm::seq<int32_t>(workers))
-    queue.emplace(times[worker], worker);
+  FreeWorkers free(times);
   for (Item &item : empty) {
-    auto [time, worker] = queue.top();
-    queue.pop();
-    queue.emplace(time + cost.boundary + cost.compute, worker);
-    item.worker = worker;
+    item.worker = free.take(cost.boundary + cost.compute);
     items.push_back(item);
     begin.push_back(table.visits.size());
   }
   table.items = std::move(items);
   table.begin = std::move(begin);
+}
+
+void dash::dealToFirstFree(Table &table, const Cost &cost, int64_t workers) {
+  std::vector<double> idle(workers);
+  FreeWorkers free(idle);
+  for (auto [index, item] : llvm::enumerate(table.items)) {
+    int64_t tasks = table.begin[index + 1] - table.begin[index];
+    item.worker = free.take(tasks * cost.compute + cost.boundary);
+  }
 }

@@ -21,6 +21,10 @@ std::vector<int32_t> packItems(llvm::ArrayRef<int64_t> lengths, int64_t workers)
 /// part, so that they have no turns.
 void dealEmptyItems(Table &table, const Cost &cost, int64_t workers);
 
+/// Deals all items again, in issue order, each to the worker that is free first. Precondition:
+/// nothing is summed across items, so that it does not matter what else a worker has.
+void dealToFirstFree(Table &table, const Cost &cost, int64_t workers);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_SCHEDULE_SEARCH_PACKITEMS_H
