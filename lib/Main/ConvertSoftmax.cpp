@@ -50,7 +50,7 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
     if (kernel.isList() && !op.getSequence())
       return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");
     PtxBuilder b(op.getLoc(), rewriter);
-    // Of a tile that the mask cuts, some warpgroups see all.
+    // Some warpgroups see all of a tile that the mask cuts.
     int64_t rows =
         layout.isSplitByRows() ? FragmentAttr::rowsOfWarpgroup : op.getType().getDimSize(0);
     int64_t firstRow = layout.getFirstRow(consumer->warpgroup);

@@ -402,7 +402,8 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait",
     Arg<UnitAttr, "stays behind what stands before it">:$pinned);
   let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
   let assemblyFormat = [{
-    ($inputs^)? `pending` `(` $pending `)` (`pinned` $pinned^)? (`factors` `(` $factors^ `:` type($factors) `)`)?
+    ($inputs^)? `pending` `(` $pending `)` (`pinned` $pinned^)?
+    (`factors` `(` $factors^ `:` type($factors) `)`)?
     attr-dict
     (`:` type($inputs)^ `->` type($outputs))?
   }];
