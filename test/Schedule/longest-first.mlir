@@ -21,6 +21,7 @@
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=7 sizes=q:640,kv:640,heads:9,kv-heads:9 form=table' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=IN-TURN
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=132 sizes=q:20000,kv:20000,heads:8,kv-heads:8' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LONG
 // RUN: sed 's/<causal>/<full>/' %dash_examples/fwd-causal.mlir | dash-opt --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=4 sizes=q:256,kv:256,heads:4,kv-heads:4' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=FULL
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=16 sizes=q:256,kv:256,heads:20,kv-heads:20' --dash-verify-schedule --dash-report-schedule=max-workers=0 -o /dev/null | FileCheck %s --check-prefix=FEW
 // REQUIRES: python
 
 // Items own q tiles and walk kv tiles upward; under a causal mask the last q tile has most, and goes first. Nothing waits.
@@ -128,3 +129,8 @@
 // FULL-NEXT:        0 | h0 0,0 h0 0,1 h1 0,0 h1 0,1
 // FULL-NEXT:        1 | h0 1,0 h0 1,1 h1 1,0 h1 1,1
 // FULL-NEXT:        2 | h2 0,0 h2 0,1 h3 0,0 h3 0,1
+
+// Heads of few tiles: a bundle has an item for each worker. The last one has what is left, too.
+
+// FEW:           step |      w0      w1 {{.*}} w14     w15
+// FEW-NEXT:         0 |  h0 0,1  h1 0,1 {{.*}} h7 0,1  h0 0,0 {{.*}}  h7 0,0

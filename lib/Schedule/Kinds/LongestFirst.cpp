@@ -42,28 +42,32 @@ static Longest findLongest(const Problem &problem) {
   return mask.rules.empty() ? Longest::Last : Longest::None;
 }
 
-/// Sweeps up the workers and down again that a bundle of heads takes. More of them fill a run
-/// better, but what the heads walk must stay in L2 beside all else: 17 MB of K and V in a sweep of
-/// 132 workers at head dim 128, 13 MB at 64, whose bundles take two.
+/// Sweeps over the workers that a bundle of heads takes. More of them fill a run better, but what
+/// the heads walk must stay in L2 beside all else: 9 MB of K and V in a sweep of 132 workers at
+/// head dim 128, whose bundles take two, 6 MB at 64, whose bundles take four.
 static int64_t sweepsOfBundle(const Problem &problem) {
   if (!problem.ownsQ())
-    return 1;
-  constexpr int64_t bytesInL2 = 27'000'000, itemsOfSweep = 2 * 132, bytesOfElement = 2;
+    return 2;
+  constexpr int64_t bytesInL2 = 27'000'000, items = 132, bytesOfElement = 2;
   int64_t bytesOfItem = problem.tiles.q * (problem.headDim + problem.headDimV) * bytesOfElement;
-  return std::max<int64_t>(bytesInL2 / (itemsOfSweep * bytesOfItem), 1);
+  return std::max<int64_t>(bytesInL2 / (2 * items * bytesOfItem), 1) * 2;
 }
 
 /// Heads whose items run side by side, and share in L2 what they walk: as many as the sweeps have
-/// items for, or two that have half as many again. Items that own kv tiles go in more heads, if
-/// they differ in length.
+/// items for, or two that have half as many again. Heads of few tiles take one sweep: they hardly
+/// differ in length, and Q and O take L2, too. Items that own kv tiles go in more heads, if they
+/// differ in length.
 static AffineExpr headsOfBundle(const Problem &problem, const ItemInputs &in) {
-  bool ownsQ = problem.ownsQ();
-  AffineExpr tiles = ownsQ ? in.qTiles : in.kvTiles;
-  AffineExpr one = getAffineConstantExpr(1, in.i.getContext());
-  AffineExpr most = in.workers * (2 * sweepsOfBundle(problem));
-  AffineExpr second = one - clampToZero(one - (most * 3).floorDiv(tiles * 4), most * 3);
-  AffineExpr fewest = ownsQ ? one + second : one * headsOfKv;
-  return clampToZero(most.floorDiv(tiles) - fewest, most) + fewest;
+  int64_t sweeps = sweepsOfBundle(problem);
+  AffineExpr one = getAffineConstantExpr(1, in.i.getContext()), most = in.workers * sweeps;
+  auto atMostOne = [&](AffineExpr number) { return one - clampToZero(one - number, most * 2); };
+  if (!problem.ownsQ())
+    return clampToZero(most.floorDiv(in.kvTiles) - headsOfKv, most) + headsOfKv;
+  AffineExpr areFew =
+      atMostOne(in.workers.floorDiv(in.qTiles * (4 * std::min<int64_t>(sweeps, 4))));
+  AffineExpr fewest = one + atMostOne((most * 3).floorDiv(in.qTiles * 4));
+  AffineExpr items = most - areFew * in.workers * (sweeps - 1);
+  return clampToZero(items.floorDiv(in.qTiles) - fewest, most) + fewest;
 }
 
 /// A bundle's items are its heads' longest tiles, then the next ones. What is less than a bundle at
@@ -71,7 +75,6 @@ static AffineExpr headsOfBundle(const Problem &problem, const ItemInputs &in) {
 static Piecewise longestItems(const Problem &problem, MLIRContext *context) {
   ItemInputs in(context);
   AffineExpr tiles = problem.ownsQ() ? in.qTiles : in.kvTiles;
-  AffineExpr perRound = in.workers * 2; // up the workers, and down again
   AffineExpr heads = headsOfBundle(problem, in), size = heads * tiles;
   AffineExpr last = clampToZero(in.groups.floorDiv(heads) - 1, in.groups);
   AffineExpr bundle = last - clampToZero(last - in.i.floorDiv(size), in.groups);
@@ -79,8 +82,8 @@ static Piecewise longestItems(const Problem &problem, MLIRContext *context) {
   Longest longest = findLongest(problem);
   // A bundle begins with worker 0 and goes up, the next one with the last worker and goes down. So
   // long items meet short ones, and the item that some workers have more is not always theirs.
-  AffineExpr unit =
-      bundle * (size + in.workers).ceilDiv(perRound) * perRound + place + bundle % 2 * in.workers;
+  AffineExpr sweeps = size.ceilDiv(in.workers).floorDiv(2) * 2 + 1;
+  AffineExpr unit = bundle * sweeps * in.workers + place;
   auto item = [&](AffineExpr heads) -> SmallVector<AffineExpr> {
     AffineExpr rank = place.floorDiv(heads);
     return {first + place % heads, longest == Longest::Last ? tiles - 1 - rank : rank, unit};
