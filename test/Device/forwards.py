@@ -5,7 +5,8 @@ Kernels are compiled here, by libdash, with kind=longest-first, for any sizes. O
 compared with float64. At level `row` a row must have the same bytes alone, in batches, as a prefix,
 in a chunk of a prefill and as one decoded token, by other q tiles and workers, and in many repeats
 beside other work; another kv tile is the control. Times are medians of rounds in a random order,
-beside cuDNN's and FlashAttention-2's forwards of PyTorch; TFLOP/s count 2 B H S^2 (dqk + dv), half
+beside cuDNN's and FlashAttention-2's forwards of PyTorch, and FlashAttention-3's where fa3-fwd is
+installed; TFLOP/s count 2 B H S^2 (dqk + dv), half
 of it on causal masks. The status is 1 where an error is too large or bits differ.
 """
 
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
+from both_ways import flash3_of  # noqa: E402
 
 from dash_attn import Kernel, reference  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
@@ -31,7 +33,8 @@ from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
 TOKENS, HIDDEN = 16384, 2048
-LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
+LENGTHS = (1024, 4096, 16384)
+DIMS = ((96, 96), (192, 128), (192, 192), (256, 256))  # both_ways.py has the times of 64 and 128
 MOST_ERROR, MOST_LSE_ERROR = 6e-3, 2e-6  # of the largest O, and of the largest LSE
 UNION = "causal, union = #dash.union<columns = 20, window = [100, -1]>"
 Tensors = tuple[torch.Tensor, ...]
@@ -212,28 +215,32 @@ def torch_forward(backend: str, tensors: Tensors, is_causal: bool) -> Callable[[
 
 
 def measured(
-    head_dim: int, mask: str, rows: int, rounds: int, rng: random.Random
+    dims: tuple[int, int], mask: str, rows: int, rounds: int, rng: random.Random
 ) -> dict[str, Any]:
+    head_dim, of_v = dims
     heads, batch = HIDDEN // head_dim, TOKENS // rows
     sizes = (rows, rows, batch, heads, heads)
-    q, k, v = inputs(head_dim, head_dim, *sizes, dtype=torch.bfloat16)
-    o, lse = torch.empty_like(q), torch.empty(q.shape[:3], device="cuda")
+    q, k, v = inputs(head_dim, of_v, *sizes, dtype=torch.bfloat16)
+    o, lse = q.new_empty(*q.shape[:3], of_v), torch.empty(q.shape[:3], device="cuda")
     variants = []
     for name, options in (("dash", ""), ("dash alternating", "structure=alternating")):
-        kernel = compiled(mask, head_dim, head_dim, options=options)
+        kernel = compiled(mask, head_dim, of_v, options=options)
         run_one = lambda kernel=kernel: kernel.forward(q, k, v, o, lse, scale=head_dim**-0.5)  # noqa: E731
         variants.append(Variant(name, run_one))
-    for backend in ("cudnn", "flash"):
-        theirs = torch_forward(backend, (q, k, v), mask == "causal")
+    peers = {name: torch_forward(name, (q, k, v), mask == "causal") for name in ("cudnn", "flash")}
+    if of_flash := flash3_of([q, k, v], mask == "causal"):
+        peers["flash3"] = of_flash
+    for backend, theirs in peers.items():
         try:
             theirs()
         except RuntimeError:  # it has no kernel for this head dim
             continue
         variants.append(Variant(backend, theirs))
     measure_whole(variants, rounds, None, rng)
-    work = 4.0 * batch * heads * rows * rows * head_dim * (0.5 if mask == "causal" else 1)
+    work = 2.0 * batch * heads * rows * rows * sum(dims) * (0.5 if mask == "causal" else 1)
     return {
         "head_dim": head_dim,
+        "head_dim_v": of_v,
         "mask": mask,
         "rows": rows,
         "tflops": {one.name: work / statistics.median(one.milliseconds) / 1e9 for one in variants},
@@ -258,15 +265,11 @@ def main() -> int:
             bits.append(check_rows(head_dim, mask, arguments.repeats))
             print(bits[-1], flush=True)
     rng = random.Random(0)
-    for head_dim in (64, 128):
+    for dims in DIMS:
         for mask in ("causal", "full"):
             for rows in LENGTHS:
-                speeds.append(measured(head_dim, mask, rows, arguments.rounds, rng))
+                speeds.append(measured(dims, mask, rows, arguments.rounds, rng))
                 print(speeds[-1], flush=True)
-    for head_dim in (96, 192, 256):
-        for mask in ("causal", "full"):
-            speeds.append(measured(head_dim, mask, LENGTHS[-1], arguments.rounds, rng))
-            print(speeds[-1], flush=True)
     if arguments.json:
         write_record(
             arguments.json,
