@@ -155,7 +155,6 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
   launch.threads = workers.getNumWarps() * threadsOfWarp;
   launch.sharedBytes = *workers.getSharedBytes();
   launch.cooperative = hasSums && kernels.facts().getMinWorkers() > 1 && !drawsTickets;
-  launch.overlaps = kernels.isForward();
   ParameterList parameters;
   parameters.workspace("descriptors");
   auto addTensors = [&](TensorKind kind, llvm::function_ref<void(TensorRoleAttr)> add) {
@@ -261,10 +260,6 @@ static LogicalResult outline(WorkersOp workers) {
     replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
   if (kernels->facts().getOverlapsRounding() && addsSums(workers))
     hopper::letNextLaunchBegin(b);
-  // A forward is short, and its descriptors are made by one block: its launch need not wait for
-  // these. What it reads it must.
-  if (kernels->isForward())
-    hopper::waitForLaunchBefore(b);
   workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   b.finish();
   return success();

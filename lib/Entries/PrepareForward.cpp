@@ -4,7 +4,6 @@
 #include "PrepareForward.h"
 #include "dash/Entries/Parameters.h"
 #include "dash/Entries/TmaDescriptors.h"
-#include "dash/Hopper/HopperOps.h"
 #include "dash/IR/TargetDescription.h"
 
 using namespace mlir;
@@ -23,7 +22,6 @@ void dash::buildPrepareOfForward(const Kernels &kernels) {
   parameters.workspace("descriptors");
   EntryBuilder b(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role), launch,
                  parameters);
-  hopper::letNextLaunchBegin(b);
   Value thread = b.special("tid.x"), shared = b.sharedBase();
   buildDescriptors(b, kernels, thread, shared);
   b.finish();

@@ -4,8 +4,6 @@
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t/fwd.json
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-to-ptx='kind=longest-first workers=132 output=%t/again/fwd' -o /dev/null
 // RUN: cmp %t/fwd.ptx %t/again/fwd.ptx && cmp %t/fwd.json %t/again/fwd.json
-// RUN: sed -n '/entry attention_fwd_main/,/^}/p' %t/fwd.ptx | FileCheck %s --check-prefix=MAIN
-// RUN: sed -n '/entry attention_fwd_prepare/,/^}/p' %t/fwd.ptx | FileCheck %s --check-prefix=PREPARE
 // REQUIRES: host-supports-nvptx
 
 // A forward for any sizes: descriptors and an order, and no sums. Any number of workers may be resident.
@@ -26,12 +24,4 @@
 // JSON-NEXT: ],
 // JSON:      "name": "attention_fwd_main",
 // JSON:      "cooperative": false,
-// JSON-NEXT: "overlaps": true,
 // JSON:      {"name":"lse.stride.head","type":"i64"}
-
-// Blocks of the main entry begin while descriptors are made, and wait before they touch anything.
-// MAIN-NOT:  {{ld\.global|mbarrier|bar\.sync}}
-// MAIN:      griddepcontrol.wait
-// MAIN:      mbarrier.init
-// PREPARE-NOT: {{ld\.global|st\.}}
-// PREPARE:   griddepcontrol.launch_dependents

@@ -80,9 +80,7 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
     (`dash.delta`) or what it is rounded to (`dash.convert`). A number is a constant, or an argument
     with a role, which becomes a parameter. If `dash.bulk_store` keeps contributions, the workspace
     gets a region for them, `contributions`: slot (q tile, turn). If sums are rounded while others
-    grow, each block first lets the next launch begin (`griddepcontrol.launch_dependents`). That of
-    a forward may begin before `NAME_prepare` has ended, and first waits for it
-    (`griddepcontrol.wait`).
+    grow, each block first lets the next launch begin (`griddepcontrol.launch_dependents`).
 
     Needs: `dash-outline-program`, `dash-plan-buffers`, `dash-insert-waits`. Leaves: the work of
     roles; the function, which `dash-finish-program` erases. Does not: initialise barriers, or
