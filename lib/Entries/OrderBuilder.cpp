@@ -13,9 +13,6 @@ using namespace mlir::dash;
 using arith::CmpIPredicate;
 
 constexpr int64_t numThreads = 512, numWarps = numThreads / threadsOfWarp;
-/// Items whose workers a block remembers between counting and writing, in shared memory behind the
-/// sums of its warps. Where there are more items, it evaluates the formulas again.
-constexpr int64_t mostRemembered = 8192;
 
 EntryLaunch OrderBuilder::makeLaunch() {
   EntryLaunch launch;
@@ -23,7 +20,7 @@ EntryLaunch OrderBuilder::makeLaunch() {
   launch.when = EntryWhen::SizesChange;
   launch.grid[0] = "workers";
   launch.threads = numThreads;
-  launch.sharedBytes = 4 * (numWarps + mostRemembered);
+  launch.sharedBytes = 4 * numWarps;
   return launch;
 }
 
@@ -141,10 +138,7 @@ Value OrderBuilder::countItemsBefore() {
   SmallVector<Value> counted =
       b.forEach(b.toI64(thread), numItems, numBlockThreads, ValueRange{b.i32(0)},
                 [&](Value i, ValueRange carried) -> SmallVector<Value> {
-                  Value ofItem = itemAt(i).worker;
-                  b.ifThen(b.below(i, mostRemembered),
-                           [&] { hopper::storeWord(b, b.toI32(ofItem), rememberedAt(i)); });
-                  Value isBefore = b.below(ofItem, worker);
+                  Value isBefore = b.below(itemAt(i).worker, worker);
                   return {b.add(carried[0], b.choose(isBefore, b.i32(1), b.i32(0)))};
                 });
   return sumOverWarps(b.sumOverWarp(counted[0])).first;
@@ -171,33 +165,22 @@ void OrderBuilder::writeHeader(Value firstOfList) {
   });
 }
 
-/// A thread looks at the same items twice, so it reads what it wrote itself. Behind the last item
-/// it reads rubbish, and does not use it.
-Value OrderBuilder::rememberedAt(Value i) {
-  return b.add(shared, b.mul(b.add(b.toI32(i), numWarps), 4));
-}
-
 void OrderBuilder::writeItems(Value firstOfList) {
   Value self = b.toI64(block), lastItem = b.add(numItems, -1);
-  Value areRemembered = b.below(lastItem, mostRemembered);
   Value lanesBefore = b.add(b.shiftLeft(b.i32(1), lane), -1);
-  b.forEach(
-      b.i64(0), numItems, numBlockThreads, ValueRange{firstOfList},
-      [&](Value begin, ValueRange carried) -> SmallVector<Value> {
-        Value i = b.add(begin, b.toI64(thread));
-        Value item = b.min(i, lastItem);
-        SmallVector<Value> worker = b.ifElse(
-            areRemembered,
-            [&]() -> SmallVector<Value> { return {b.toI64(hopper::loadWord(b, rememberedAt(i)))}; },
-            [&]() -> SmallVector<Value> { return {itemAt(item).worker}; });
-        Value isMine = b.both(b.below(i, numItems), b.compare(CmpIPredicate::eq, worker[0], self));
-        Value mask = b.ballot(isMine);
-        auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
-        Value place = b.countBits(b.both(mask, lanesBefore));
-        place = b.add(b.add(place, carried[0]), sumBefore);
-        b.ifThen(isMine, [&] { writeItem(itemAt(item), place); });
-        return {b.add(carried[0], sum)};
-      });
+  b.forEach(b.i64(0), numItems, numBlockThreads, ValueRange{firstOfList},
+            [&](Value begin, ValueRange carried) -> SmallVector<Value> {
+              Value i = b.add(begin, b.toI64(thread));
+              ItemValues item = itemAt(b.min(i, lastItem));
+              Value isMine =
+                  b.both(b.below(i, numItems), b.compare(CmpIPredicate::eq, item.worker, self));
+              Value mask = b.ballot(isMine);
+              auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
+              Value place = b.countBits(b.both(mask, lanesBefore));
+              place = b.add(b.add(place, carried[0]), sumBefore);
+              b.ifThen(isMine, [&] { writeItem(item, place); });
+              return {b.add(carried[0], sum)};
+            });
 }
 
 void OrderBuilder::writeItem(const ItemValues &item, Value place) {

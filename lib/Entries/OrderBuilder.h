@@ -79,7 +79,6 @@ private:
   std::pair<Value, Value> sumOverWarps(Value ofWarp);
   Value countItemsBefore();
   void writeHeader(Value firstOfList);
-  Value rememberedAt(Value i);
   void writeItems(Value firstOfList);
   void writeItem(const ItemValues &item, Value place);
   SmallVector<Value> wordsOfKvItem(const ItemValues &item); ///< its record

@@ -1,8 +1,8 @@
 // RUN: dash-opt %s --dash-lower-order | FileCheck %s
 
-// A block is a worker. It evaluates the formulas of all items in 64 bits, and remembers the workers of the first 8192.
+// A block is a worker. Both times that it looks at all items it evaluates the formulas in 64 bits.
 // CHECK:      llvm.func @attention_bwd_order(%[[ORDER:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %{{.+}}: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %{{.+}}: i32 {dash.parameter = "q_rows"}, %{{.+}}: i32 {dash.parameter = "kv_rows"}, %[[WORKERS:.+]]: i32 {dash.parameter = "workers"}, %{{.+}}: i32 {dash.parameter = "width"})
-// CHECK-SAME:   attributes {dash.entry = #dash.entry<order, sizes_change, grid["workers", "1", "1"], block[512, 1, 1], cluster[1, 1, 1], shared_bytes = 32832, cooperative = false>
+// CHECK-SAME:   attributes {dash.entry = #dash.entry<order, sizes_change, grid["workers", "1", "1"], block[512, 1, 1], cluster[1, 1, 1], shared_bytes = 64, cooperative = false>
 
 //             How many items do the workers before this one have?
 // CHECK:        %[[BLOCK:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"
@@ -14,19 +14,11 @@
 // CHECK-NEXT:     %[[BACK:.+]] = arith.muli %[[CUT]], %[[DIVISOR]] : i64
 // CHECK-NEXT:     %[[HIGH:.+]] = arith.cmpi slt, %[[I]], %[[BACK]] : i64
 // CHECK:          arith.select %[[HIGH]], %{{.+}}, %[[CUT]] : i64
-// CHECK:          arith.constant 8192 : i64
-// CHECK:          scf.if
-// CHECK:            llvm.store %{{.+}}, %{{.+}} : i32, !llvm.ptr<3>
 // CHECK:          %[[BEFORE:.+]] = arith.cmpi slt, %{{.+}}, %[[SELF]] : i64
 // CHECK:          arith.select %[[BEFORE]], %{{.+}}, %{{.+}} : i32
 // CHECK:        nvvm.redux.sync add
 //             Its own items, in the order of issue.
 // CHECK:        scf.for %{{.+}} = %{{.+}} to %[[ITEMS]] step
-// CHECK:          scf.if
-// CHECK-NOT:        arith.divsi
-// CHECK:            llvm.load %{{.+}} : !llvm.ptr<3> -> i32
-// CHECK:          } else {
-// CHECK:            arith.divsi
 // CHECK:          nvvm.vote.sync ballot
 // CHECK:          scf.if
 // CHECK-COUNT-2:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>

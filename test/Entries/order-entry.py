@@ -71,7 +71,7 @@ MACHINE = [
 
 PROGRAM = """
 llvm.mlir.global internal @block(0 : i32) : i32
-llvm.mlir.global internal @words(dense<0> : tensor<8208xi32>) : !llvm.array<8208 x i32>
+llvm.mlir.global internal @word(0 : i32) : i32
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @printI64(i64)
 llvm.func @printNewline()
@@ -84,19 +84,13 @@ llvm.func @ctaid() -> i32 {
 }
 llvm.func @ballot(%0: i1) -> i32 { %1 = llvm.zext %0 : i1 to i32  llvm.return %1 : i32 }
 llvm.func @sum(%0: i32) -> i32 { llvm.return %0 : i32 }
-llvm.func @word(%0: !llvm.ptr<3>) -> !llvm.ptr {
-  %1 = llvm.ptrtoint %0 : !llvm.ptr<3> to i64
-  %2 = llvm.mlir.addressof @words : !llvm.ptr
-  %3 = llvm.getelementptr %2[%1] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  llvm.return %3 : !llvm.ptr
-}
 llvm.func @put(%0: i32, %1: !llvm.ptr<3>) {
-  %2 = llvm.call @word(%1) : (!llvm.ptr<3>) -> !llvm.ptr
+  %2 = llvm.mlir.addressof @word : !llvm.ptr
   llvm.store %0, %2 : i32, !llvm.ptr
   llvm.return
 }
 llvm.func @get(%0: !llvm.ptr<3>) -> i32 {
-  %1 = llvm.call @word(%0) : (!llvm.ptr<3>) -> !llvm.ptr
+  %1 = llvm.mlir.addressof @word : !llvm.ptr
   %2 = llvm.load %1 : !llvm.ptr -> i32
   llvm.return %2 : i32
 }
@@ -289,9 +283,6 @@ def requests(kind: str, level: str, mask: Mask, seed: int, runs: int = 1) -> lis
         workers = rng.randrange(made_for, 40) if level == "machine" else rng.randrange(1, 70)
         problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, mask, heads, kv_heads, parts)
         found.append(Request(problem, kind, workers, level, made_for, batch=batch))
-    if seed == 0:  # more items than a block remembers
-        many = Problem((Sequence(60, 5120),), tile_q, 128, mask, 230, 230, parts)
-        found.append(Request(many, kind, 7, level, 1, batch=1))
     return found
 
 
