@@ -63,7 +63,7 @@ private:
   StringRef product() const {
     switch (stage) {
     case Stage::IR:
-      return "'dash.attention_bwd'";
+      return "'dash.attention_bwd' or 'dash.attention_fwd'";
     case Stage::Schedule:
       return "scheduled 'dash.items'";
     case Stage::Pipeline:

@@ -258,7 +258,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--cut", type=int, default=1, help="0: leaves of some hundred rows, for trying"
     )
-    parser.add_argument("--forward", default="", help="of a World: flash2, flash3 or dash")
+    parser.add_argument("--forward", default="", help="of a World: dash, flash2 or flash3")
     parser.add_argument(
         "--peak", type=float, default=989e12, help="FLOP/s of a GPU; 0 prints no times"
     )

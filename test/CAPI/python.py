@@ -85,7 +85,7 @@ def mistakes_have_places() -> None:
     assert "sideways" in str(error) and error.diagnostics[0].line, error
     assert "no such option" in str(refused(SOURCE, "workrs=3"))
     assert "leave out 'output'" in str(refused(SOURCE, "output=x"))
-    assert "expected a 'dash.attention_bwd'" in str(refused("module {}"))
+    assert "expected a 'dash.attention_bwd' or 'dash.attention_fwd'" in str(refused("module {}"))
     refused(b"ML\xefR\x01")  # bytecode that breaks off
     refused(b"\x00\xff")
     two = SOURCE + SOURCE[SOURCE.index("func.func") :].replace("@attention_bwd", "@second")

@@ -80,7 +80,7 @@
 // LEFT-NOT: ptx
 
 // Nothing to compile.
-// expected-error @below {{expected a 'dash.attention_bwd' after IR, found none}}
+// expected-error @below {{expected a 'dash.attention_bwd' or 'dash.attention_fwd' after IR, found none}}
 module {
 }
 

@@ -6,7 +6,7 @@
 // RUN: dash-opt %t/target.mlir --dash-verify-stage=after=Target -verify-diagnostics -split-input-file
 
 //--- ir.mlir
-// expected-error @below {{expected a 'dash.attention_bwd' after IR, found none}}
+// expected-error @below {{expected a 'dash.attention_bwd' or 'dash.attention_fwd' after IR, found none}}
 module {
 }
 

@@ -231,7 +231,7 @@ def by_stand_ins() -> None:
         mock.patch.object(
             kernels,
             "Reference",
-            by_batches(batches.Batches),
+            by_batches(partial(batches.Batches, forward="flash2")),
         ),
     ):
         expected = found_of(made(1, documents), inputs)
@@ -257,9 +257,8 @@ def by_stand_ins() -> None:
                 inputs,
             )
             assert hashes(found) == hashes(expected), (ranks, kind)
-        own = partial(batches.Batches, forward="dash")
         with (
-            mock.patch.object(kernels, "Reference", by_batches(own)),
+            mock.patch.object(kernels, "Reference", by_batches(batches.Batches)),
             mock.patch.object(batches, "launch_forward", own_forward),
             mock.patch.object(batches, "_own_forward", lambda *_: "dash"),
         ):
@@ -296,10 +295,11 @@ def certificates() -> None:
     with mock.patch.object(batches, "refusal_of_device", lambda _: None):
         for head_dim, count in ((64, 2), (128, 1)):
             device = torch.device("cpu")
-            own = batches.Batches(0.1, 2, head_dim, torch.bfloat16, device, forward="dash")
+            given = 0.1, 2, head_dim, torch.bfloat16, device
+            own = batches.Batches(*given)
             said, of_kernels = own.certificates()
             assert said.startswith("dash, level row sha256:") and said.count("sha256:") == count
-            theirs = batches.Batches(0.1, 2, head_dim, torch.bfloat16, device).certificates()
+            theirs = batches.Batches(*given, forward="flash2").certificates()
             assert theirs[0] != said and theirs[1] == of_kernels
 
 

@@ -127,7 +127,7 @@ def of_package(name: str, space: str, dtypes: tuple[torch.dtype, ...]) -> None:
         )
         with mock.patch.object(batches, "refusal_of_device", lambda _: None):
             kernel = batches.Batches(0.1, 2, 64, torch.bfloat16, torch.device("cpu"), "flash3")
-            other = batches.Batches(0.1, 2, 64, torch.bfloat16, torch.device("cpu"))
+            other = batches.Batches(0.1, 2, 64, torch.bfloat16, torch.device("cpu"), "flash2")
         of_forward, of_kernels = kernel.certificates()
         assert of_forward == f"{space}::fwd, packed, one split, {name} 1.2", of_forward
         assert other.certificates()[0] != of_forward and other.certificates()[1] == of_kernels
@@ -196,7 +196,7 @@ def refusals() -> None:
             )
     flash3.installed.cache_clear()
     for options, expected in (
-        ({"forward": "flash4"}, "forward: expected one of flash2, flash3, dash, found 'flash4'"),
+        ({"forward": "flash4"}, "forward: expected one of dash, flash2, flash3, found 'flash4'"),
         (
             {"forward": "flash3"},
             "forward: expected none for the kernel 'reference', which has its own, found 'flash3'",

@@ -106,7 +106,7 @@ def of_extensions(columns: dict[str, dict]) -> list[str]:
         "",
         (
             f"1. The forward, beside level `run` on one GPU: {'; '.join(parts['forward'])}."
-            ' `forward="flash3"` and `forward="dash"` are this gain.'
+            " dash is what a world takes, where it names no other."
         ),
         (
             "2. The cut into leaves, one GPU's backward beside level `run`:"

@@ -54,9 +54,9 @@ static int64_t sweepsOfBundle(const Problem &problem) {
 }
 
 /// Heads whose items run side by side, and share in L2 what they walk: as many as the sweeps have
-/// items for, or two that have half as many again. Heads of few tiles take one sweep: they hardly
-/// differ in length, and Q and O take L2, too. Items that own kv tiles go in more heads, if they
-/// differ in length.
+/// items for, and two where one leaves a part of the sweeps empty. Heads of few tiles take one
+/// sweep: they hardly differ in length, and Q and O take L2, too. Items that own kv tiles go in
+/// more heads, if they differ in length.
 static AffineExpr headsOfBundle(const Problem &problem, const ItemInputs &in) {
   int64_t sweeps = sweepsOfBundle(problem);
   AffineExpr one = getAffineConstantExpr(1, in.i.getContext()), most = in.workers * sweeps;
@@ -65,7 +65,7 @@ static AffineExpr headsOfBundle(const Problem &problem, const ItemInputs &in) {
     return clampToZero(most.floorDiv(in.kvTiles) - headsOfKv, most) + headsOfKv;
   AffineExpr areFew =
       atMostOne(in.workers.floorDiv(in.qTiles * (4 * std::min<int64_t>(sweeps, 4))));
-  AffineExpr fewest = one + atMostOne((most * 3).floorDiv(in.qTiles * 4));
+  AffineExpr fewest = one + atMostOne(most.floorDiv(in.qTiles));
   AffineExpr items = most - areFew * in.workers * (sweeps - 1);
   return clampToZero(items.floorDiv(in.qTiles) - fewest, most) + fewest;
 }

@@ -4,9 +4,9 @@ the kernel leaves them, in its workspace.
 A launch has the query heads of one kv head. Its order is a table for the leaf's shape, so its
 bits follow from that alone; kv heads in one launch would be seen by a search. Documents of one
 leaf are rounded by their kernel; short ones are packed, at level machine, where a sequence has
-its bits whatever is beside it. The forward is a packed operator of FlashAttention, whose
-rows of blocks follow from a run's first row: PyTorch's own, or that of version 3 where a world
-asks for it. Or it is dash's, whose rows have bits of their own.
+its bits whatever is beside it. The forward is dash's, whose rows have bits of their own. Where a
+world asks for it, it is a packed operator of FlashAttention, whose rows of blocks follow from a
+run's first row: PyTorch's own, or that of version 3.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Batches:
         head_dim: int,
         dtype: torch.dtype,
         device: torch.device,
-        forward: str = "",
+        forward: str = DASH,
     ) -> None:
         demand(refusal_of_device(device.index))
         self.forward_by = forward

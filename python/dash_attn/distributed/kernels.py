@@ -11,7 +11,7 @@ from .batches import Batches
 from .leaves import LeafKernel
 from .reference import Reference
 
-FORWARDS = ("flash2", flash3.NAME, DASH)  # of "batches"; the first where a world asks for none
+FORWARDS = (DASH, "flash2", flash3.NAME)  # of "batches"; the first where a world asks for none
 
 
 def kernel_named(
@@ -41,4 +41,4 @@ def kernel_named(
             f"kernel: expected a CUDA device for 'batches', found '{device}'; 'reference' runs on"
             " any, for tests"
         )
-    return Batches(scale, group, head_dim, dtype, device, forward)
+    return Batches(scale, group, head_dim, dtype, device, forward or FORWARDS[0])

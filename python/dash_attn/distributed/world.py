@@ -74,10 +74,9 @@ class World:
     nodes, else all.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference",
                     plain PyTorch.
-    forward:        what computes the forward of "batches": "flash2", PyTorch's packed
-                    FlashAttention; "flash3", FlashAttention-3's, where a package of it is
-                    installed; "dash", its own. "": flash2. Another forward is another
-                    certificate.
+    forward:        what computes the forward of "batches": "dash", its own; "flash2", PyTorch's
+                    packed FlashAttention; "flash3", FlashAttention-3's, where a package of it is
+                    installed. "": dash. Another forward is another certificate.
     device:         None: the current CUDA device where the group can use it, else the CPU.
     twice:          the share of leaves that another rank computes again in each backward, such as
                     1/64; `checked` says whether all agreed.
