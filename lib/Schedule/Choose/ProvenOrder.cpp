@@ -34,17 +34,19 @@ FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitE
 
 FailureOr<ProvenOrder> dash::asTable(ProvenOrder order, EmitError emitError) {
   const Schedule &schedule = order.schedule;
-  bool isByLength = findScheduleKind(schedule.kind)->isByLength && !schedule.problem.hasChains();
-  if (schedule.isTable() && !isByLength)
+  const ScheduleKind *kind = findScheduleKind(schedule.kind);
+  if (kind && kind->isByLength && !schedule.problem.hasChains()) {
+    Table dealt = writeOut(schedule);
+    dealToFirstFree(dealt, schedule.paidCost(), schedule.workers);
+    FailureOr<ProvenOrder> proven =
+        prove(Schedule::get(schedule, std::move(dealt), emitError), emitError);
+    if (failed(proven) || proven->facts.makespan < order.facts.makespan)
+      return proven;
+  }
+  if (schedule.isTable())
     return order;
-  Table table = writeOut(schedule), dealt = isByLength ? table : Table();
-  FailureOr<ProvenOrder> asBuilt =
-      prove(Schedule::get(schedule, std::move(table), emitError), emitError);
-  if (failed(asBuilt) || !isByLength)
-    return asBuilt;
-  dealToFirstFree(dealt, schedule.paidCost(), schedule.workers);
-  FailureOr<ProvenOrder> asDealt =
-      prove(Schedule::get(schedule, std::move(dealt), emitError), emitError);
-  bool isBetter = failed(asDealt) || asDealt->facts.makespan < asBuilt->facts.makespan;
-  return isBetter ? asDealt : asBuilt;
+  FailureOr<Schedule> written = Schedule::get(schedule, writeOut(schedule), emitError);
+  if (failed(written))
+    return failure();
+  return ProvenOrder{std::move(*written), order.facts};
 }
