@@ -56,7 +56,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
-  manager.addPass(createAssignRoles(AssignRolesOptions{options.consumers}));
+  // records of a trace say what each worker's list has
+  bool handsOut = options.handOut && options.trace == TraceLevel::None;
+  manager.addPass(createAssignRoles(AssignRolesOptions{options.consumers, handsOut}));
   manager.addPass(createKeepApart());
   if (options.overlap)
     manager.addPass(createOverlapRounding());
@@ -96,6 +98,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createVerifyProtocol());
   if (options.trace != TraceLevel::None)
     manager.addPass(createSampleTrace());
+  manager.addPass(createHandOutItems());
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
   verifyAfter(manager, Stage::Lowering);

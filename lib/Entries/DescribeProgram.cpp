@@ -256,6 +256,8 @@ private:
       addSumsOf(/*isKeyValue=*/true);
     if (hasSink() && !ownsQ)
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
+    if (WorkersOp(all.front()).getHandsOut())
+      regions.push_back(region(drawnRegion.str(), "4", 16));
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
     return regions;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/Kernels.h"
+#include "dash/Entries/Regions.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/PtxName.h"
 #include "dash/Pipeline/KernelCoverage.h"
@@ -10,6 +11,11 @@
 
 using namespace mlir;
 using namespace mlir::dash;
+
+bool Kernels::handsOut() const {
+  return llvm::any_of(program.getWorkspace(),
+                      [](RegionAttr region) { return region.getName() == drawnRegion; });
+}
 
 std::string Kernels::entryName(EntryRole role) const {
   return (ptxNameOf(program.getName()) + "_" + stringifyEntryRole(role)).str();

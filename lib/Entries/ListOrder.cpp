@@ -110,6 +110,59 @@ private:
     return b.add(numberOf(item.sequence, SequenceFirstVisit), OrderBuilder::firstVisitOf(item));
   }
 
+  void writeLists() override {
+    if (!kernels.handsOut())
+      return OrderBuilder::writeLists();
+    writeHeader(b.i64(1));
+    writeOneList();
+  }
+
+  /// Sequences whose items walk more tiles come first: what is left at the end are short items. A
+  /// block takes a sequence, or some blocks share one if there are fewer.
+  void writeOneList() {
+    Value self = b.toI64(block), first = b.remainder(self, numSequences);
+    Value sharing = b.max(b.quotient(workers, numSequences), b.i64(1));
+    Value share = b.quotient(self, numSequences);
+    Value end = b.choose(b.below(share, sharing), numSequences, b.i64(0));
+    b.forEach(first, end, workers, ValueRange{},
+              [&](Value sequence, ValueRange) -> SmallVector<Value> {
+                writeSequence(sequence, share, sharing);
+                return {};
+              });
+  }
+
+  void writeSequence(Value sequence, Value share, Value sharing) {
+    Value firstOfAll = b.mul(countTilesBefore(sequence), ownHeads);
+    enter(sequence);
+    Value begin = b.add(b.mul(share, numBlockThreads), b.toI64(thread));
+    b.forEach(begin, b.mul(ownTiles(), ownHeads), b.mul(sharing, numBlockThreads), ValueRange{},
+              [&](Value i, ValueRange) -> SmallVector<Value> {
+                SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", i}});
+                ItemValues item{values[0], values[1], Value(), sequence};
+                writeItem(item, b.toI32(b.add(firstOfAll, i)));
+                return {};
+              });
+  }
+
+  /// The tiles of sequences with longer walks, and of earlier ones with as long walks. Each thread
+  /// looks at some sequences.
+  Value countTilesBefore(Value sequence) {
+    int64_t own = ownsQ() ? SequenceQRows : SequenceKvRows,
+            walked = ownsQ() ? SequenceKvRows : SequenceQRows;
+    int64_t tile = ownsQ() ? kernels.qTile() : kernels.kvTile();
+    Value rows = numberOf(sequence, walked);
+    SmallVector<Value> counted =
+        b.forEach(b.toI64(thread), numSequences, numBlockThreads, ValueRange{b.i32(0)},
+                  [&](Value other, ValueRange carried) -> SmallVector<Value> {
+                    Value theirs = numberOf(other, walked);
+                    Value isBefore = b.choose(b.compare(CmpIPredicate::eq, theirs, rows),
+                                              b.below(other, sequence), b.below(rows, theirs));
+                    Value tiles = b.toI32(b.ceilDiv(numberOf(other, own), tile));
+                    return {b.add(carried[0], b.choose(isBefore, tiles, b.i32(0)))};
+                  });
+    return b.toI64(sumOverWarps(b.sumOverWarp(counted[0])).first);
+  }
+
   void writeVisits() override {
     auto write = [&](Value index) {
       Value sequence = find(SequenceFirstVisit, index);

@@ -38,9 +38,7 @@ OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas, const 
 void OrderBuilder::build() {
   readThreads();
   readSizes();
-  Value firstOfList = countItemsBefore();
-  writeHeader(firstOfList);
-  writeItems(firstOfList);
+  writeLists();
   writeVisits();
   writeRest();
   b.finish();
@@ -116,8 +114,6 @@ ItemValues OrderBuilder::itemAt(Value i) {
   return {values[0], values[1], worker.front(), Value()};
 }
 
-/// The sum of one number of each warp, and the sum over the warps before this one. Two calls need a
-/// barrier between them.
 std::pair<Value, Value> OrderBuilder::sumOverWarps(Value ofWarp) {
   Value place = b.add(shared, b.mul(warp, 4));
   b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
@@ -152,17 +148,27 @@ void OrderBuilder::storeWords(ArrayRef<Value> words, Value index) {
     b.store16(words.slice(i, 4), wordAt(b.add(index, i)));
 }
 
-void OrderBuilder::writeHeader(Value firstOfList) {
-  b.ifThen(b.equal(thread, 0), [&] {
-    b.store(firstOfList, wordAt(b.add(b.toI64(block), firstList)), 4);
-    b.ifThen(b.equal(block, 0), [&] {
-      storeWords({b.i32(orderVersion), b.toI32(workers), b.toI32(numItems), b.toI32(firstList),
-                  b.toI32(firstItem), b.toI32(firstVisit), b.toI32(numVisits()),
-                  b.toI32(numSequences)},
-                 b.i64(0));
-      b.store(b.toI32(numItems), wordAt(b.add(workers, firstList)), 4);
-    });
+void OrderBuilder::writeHeader(Value numLists) {
+  b.ifThen(b.both(b.equal(thread, 0), b.equal(block, 0)), [&] {
+    storeWords({b.i32(orderVersion), b.toI32(numLists), b.toI32(numItems), b.toI32(firstList),
+                b.toI32(firstItem), b.toI32(firstVisit), b.toI32(numVisits()),
+                b.toI32(numSequences)},
+               b.i64(0));
+    b.store(b.i32(0), wordAt(firstList), 4);
+    b.store(b.toI32(numItems), wordAt(b.add(numLists, firstList)), 4);
   });
+}
+
+void OrderBuilder::writeFirstOfList(Value firstOfList) {
+  b.ifThen(b.equal(thread, 0),
+           [&] { b.store(firstOfList, wordAt(b.add(b.toI64(block), firstList)), 4); });
+}
+
+void OrderBuilder::writeLists() {
+  writeHeader(workers);
+  Value firstOfList = countItemsBefore();
+  writeFirstOfList(firstOfList);
+  writeItems(firstOfList);
 }
 
 void OrderBuilder::writeItems(Value firstOfList) {

@@ -41,6 +41,7 @@ protected:
   virtual ItemValues itemAt(Value i);
   virtual Value numVisits();
   virtual Value firstVisitOf(const ItemValues &item); ///< start of the item's line
+  virtual void writeLists();                          ///< and the header
   virtual void writeVisits();
   virtual void writeRest() {}
 
@@ -75,12 +76,17 @@ protected:
   Value firstList, firstItem, firstVisit; ///< words of the buffer
   llvm::StringMap<Value> symbols;         ///< of formulas, by name
 
-private:
+  /// The sum of one number of each warp, and the sum over the warps before this one. Two calls need
+  /// a barrier between them.
   std::pair<Value, Value> sumOverWarps(Value ofWarp);
+  void writeItem(const ItemValues &item, Value place); ///< place: i32
+  /// The header, and where the first list begins and the last one ends.
+  void writeHeader(Value numLists);
+
+private:
   Value countItemsBefore();
-  void writeHeader(Value firstOfList);
+  void writeFirstOfList(Value firstOfList);
   void writeItems(Value firstOfList);
-  void writeItem(const ItemValues &item, Value place);
   SmallVector<Value> wordsOfKvItem(const ItemValues &item); ///< its record
   SmallVector<Value> wordsOfQItem(const ItemValues &item);
   void writeVisitOfKv(Value index, Value kv, Value step);

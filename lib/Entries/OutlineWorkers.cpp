@@ -194,6 +194,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
         parameters.workspace(contributionsRegion(sums));
   if (drawsTickets)
     parameters.workspace("tickets");
+  if (workers.getHandsOut())
+    parameters.workspace(drawnRegion);
   if (workers.getTrace())
     parameters.workspace("trace");
   return EntryBuilder(workers.getLoc(), kernels.module, nameOfEntry(workers, kernels), launch,

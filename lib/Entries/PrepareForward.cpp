@@ -3,6 +3,7 @@
 
 #include "PrepareForward.h"
 #include "dash/Entries/Parameters.h"
+#include "dash/Entries/Regions.h"
 #include "dash/Entries/TmaDescriptors.h"
 #include "dash/IR/TargetDescription.h"
 
@@ -20,9 +21,13 @@ void dash::buildPrepareOfForward(const Kernels &kernels) {
     parameters.tensor(map.getTensor());
   parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
   parameters.workspace("descriptors");
+  if (kernels.handsOut())
+    parameters.workspace(drawnRegion);
   EntryBuilder b(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role), launch,
                  parameters);
   Value thread = b.special("tid.x"), shared = b.sharedBase();
+  if (kernels.handsOut())
+    b.ifThen(b.equal(thread, 0), [&] { b.store(b.i32(0), b.parameter("workspace.drawn"), 4); });
   buildDescriptors(b, kernels, thread, shared);
   b.finish();
 }

@@ -201,6 +201,30 @@ static LogicalResult verifySlotsFit(WorkersOp workers) {
   return success();
 }
 
+/// One role draws items, and tells the others by what it loads.
+static LogicalResult verifyHandsOut(WorkersOp workers) {
+  if (!workers.getHandsOut())
+    return success();
+  auto refuse = [&] {
+    return workers.emitOpError() << "hands out items, which one role loads and the others are "
+                                    "told of; got ";
+  };
+  if (workers.getTrace())
+    return workers.emitOpError() << "hands out items, and a trace says what each worker's own list "
+                                    "has, so none is traced";
+  RoleOp producer;
+  for (RoleOp role : workers.getRoles()) {
+    if (role.isReducer())
+      return refuse() << "a reducer, '" << role.getName() << "'";
+    if (role.isConsumer())
+      continue;
+    if (producer)
+      return refuse() << "producers '" << producer.getName() << "' and '" << role.getName() << "'";
+    producer = role;
+  }
+  return producer ? success() : refuse() << "no producer";
+}
+
 LogicalResult WorkersOp::verifyRegions() {
   RoleOp first;
   for (RoleOp role : getRoles()) {
@@ -218,7 +242,7 @@ LogicalResult WorkersOp::verifyRegions() {
       return emitOpError() << "role '" << role.getName() << "' must run the items of role '"
                            << first.getName() << "'";
   }
-  if (failed(verifySlotsFit(*this)))
+  if (failed(verifySlotsFit(*this)) || failed(verifyHandsOut(*this)))
     return failure();
   return first ? success() : emitOpError("needs a role");
 }

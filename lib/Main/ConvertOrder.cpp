@@ -10,6 +10,7 @@
 #include "NvvmPatterns.h"
 #include "dash/Entries/MaskEmitter.h"
 #include "dash/Entries/OrderTable.h"
+#include "dash/Entries/Regions.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -25,7 +26,7 @@ static Value section(PtxBuilder &b, Value order, int64_t word) {
 /// Two words: the list's first item, and the one after its last.
 static Value listBounds(PtxBuilder &b, const MainKernel &kernel) {
   Value lists = section(b, kernel.region("order"), OrderFirstList);
-  return b.offset(lists, b.mul(b.toI64(kernel.worker(b)), 4));
+  return b.offset(lists, b.mul(b.toI64(kernel.list(b)), 4));
 }
 
 namespace {
@@ -39,6 +40,21 @@ struct ConvertNumItems : KernelPattern<NumItemsOp> {
     Value bounds = listBounds(b, kernel);
     Value begin = hopper::loadWordGlobal(b, bounds, 0), end = hopper::loadWordGlobal(b, bounds, 4);
     rewriter.replaceOp(op, index(b, b.sub(end, begin)));
+    return success();
+  }
+};
+
+struct ConvertDrawItem : KernelPattern<DrawItemOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(DrawItemOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value place = op.getFirst()
+                      ? b.special("ctaid.x")
+                      : b.add(b.special("nctaid.x"),
+                              hopper::drawTicket(b, kernel.region(drawnRegion), b.i32(-1)));
+    rewriter.replaceOp(op, index(b, place));
     return success();
   }
 };
@@ -127,7 +143,6 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
 
 void dash::populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
                                  RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertNumItems, ConvertReadItem, ConvertReadPart, ConvertReadVisit, ConvertBandLead>(
-          types, patterns.getContext(), kernel);
+  patterns.add<ConvertDrawItem, ConvertNumItems, ConvertReadItem, ConvertReadPart, ConvertReadVisit,
+               ConvertBandLead>(types, patterns.getContext(), kernel);
 }

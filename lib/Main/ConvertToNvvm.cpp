@@ -182,6 +182,8 @@ private:
     workers.walk([&](Operation *op) {
       if (isa<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>(op))
         needRegion("order");
+      if (isa<DrawItemOp>(op))
+        needRegion(drawnRegion);
       if (isa<TraceOp>(op))
         needRegion("trace");
       for (const SumAccess &one : sumAccessesOf(op))

@@ -69,6 +69,10 @@ Value MainKernel::parameter(StringRef name) const {
   return found;
 }
 
+Value MainKernel::list(PtxBuilder &b) const {
+  return WorkersOp(workers).getHandsOut() ? b.i32(0) : worker(b);
+}
+
 Value MainKernel::worker(PtxBuilder &b) const {
   if (!findParameter(entry, "workspace.tickets"))
     return b.special("ctaid.x");

@@ -43,6 +43,8 @@ public:
   int64_t rowsOfKvTile() const { return kernels.kvTile(); }
   /// The index of the current worker: its block's, or the one it drew.
   Value worker(PtxBuilder &b) const;
+  /// The number of the list that the worker's items are in.
+  Value list(PtxBuilder &b) const;
   int64_t numParts() const { return kernels.parts(); }
 
   /// The number of a q tile among those of all heads and sequences.

@@ -16,6 +16,12 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
+/// Its items wait for nothing, and their lengths are known in a launch only.
+static bool isForwardOfOpenList(ItemsOp items) {
+  SequencesAttr list = items.getSequencesAttr();
+  return list && list.isOpen() && !items.getBody().getOps<FinishOp>().empty();
+}
+
 namespace {
 
 struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
@@ -39,7 +45,7 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
       if (failed(cutRoles(items, consumers, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
-      buildRoles(cut);
+      buildRoles(cut, handOut && isForwardOfOpenList(items));
       ++numSplit;
     }
   }

@@ -16,12 +16,13 @@ namespace {
 /// Writes the roles of a problem that has been cut.
 class RoleBuilder {
 public:
-  RoleBuilder(RoleCut &cut)
-      : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
+  RoleBuilder(RoleCut &cut, bool handsOut)
+      : cut(cut), items(cut.items), walk(cut.walk), handsOut(handsOut), b(items.getLoc(), items) {}
 
   void run() {
     auto workers = WorkersOp::create(b, cut.tiling.getStructure(), IntegerAttr(), IntegerAttr(),
                                      IntegerAttr());
+    workers.setHandsOut(handsOut);
     Block &body = workers.getBody().emplaceBlock();
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
@@ -42,11 +43,10 @@ public:
                         nullptr, nullptr, /*held=*/false);
       out = "out" + std::to_string(number + 1);
     }
-    StringRef loadsStep = items.ownsQ() ? "load-kv" : "load-q";
-    StringRef loadsItem = items.ownsQ() ? "load-q" : "load-kv";
-    addRole(Role::LoadStep, loadsStep, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
-    addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
-    addRole(Role::LoadItem, loadsItem, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
+    if (handsOut)
+      addRole(Role::LoadItem, "load", RoleKind::Producer, 1, [&] { buildAllLoads(); });
+    else
+      addProducers();
     for (auto [number, one] : llvm::enumerate(cut.consumers)) {
       consumer = number;
       wholes.clear();
@@ -57,6 +57,14 @@ public:
   }
 
 private:
+  void addProducers() {
+    StringRef loadsStep = items.ownsQ() ? "load-kv" : "load-q";
+    StringRef loadsItem = items.ownsQ() ? "load-q" : "load-kv";
+    addRole(Role::LoadStep, loadsStep, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
+    addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
+    addRole(Role::LoadItem, loadsItem, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
+  }
+
   void addRole(Role role, StringRef name, RoleKind kind, int64_t warps,
                llvm::function_ref<void()> build) {
     if (llvm::none_of(cut.slots, [&](const Slot &s) { return s.from == role || s.to == role; }) &&
@@ -177,6 +185,12 @@ private:
         clone(tile.getDefiningOp());
       put(slot, channel);
     }
+  }
+
+  /// The item's own tiles first: its first step needs them.
+  void buildAllLoads() {
+    buildLoads(Role::LoadItem);
+    buildLoads(Role::LoadStep);
   }
 
   void buildSums() {
@@ -361,6 +375,7 @@ private:
   RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
+  bool handsOut;
   size_t consumer = 0;  ///< the one that is written
   Value numSteps, lead; ///< out of the slots' headers
   ImplicitLocOpBuilder b;
@@ -371,4 +386,4 @@ private:
 
 } // namespace
 
-void dash::buildRoles(RoleCut &cut) { RoleBuilder(cut).run(); }
+void dash::buildRoles(RoleCut &cut, bool handsOut) { RoleBuilder(cut, handsOut).run(); }

@@ -8,8 +8,8 @@
 namespace mlir::dash {
 
 /// Replaces the items of a cut problem by `dash.workers`: its channels, and a role for each part of
-/// the cut.
-void buildRoles(RoleCut &cut);
+/// the cut. `handsOut`: its items are drawn while it runs, so one role has all loads.
+void buildRoles(RoleCut &cut, bool handsOut);
 
 } // namespace mlir::dash
 

@@ -179,7 +179,14 @@ private:
     mapping.map(items.getTile(), item.getKvTile());
   }
 
-  Value numSteps() { return arith::MulIOp::create(b, item.getVisits(), item.getRounds()); }
+  /// Where items own q tiles, each walks one head.
+  bool hasOneRound() { return items.ownsQ(); }
+
+  Value numSteps() {
+    if (hasOneRound())
+      return item.getVisits();
+    return arith::MulIOp::create(b, item.getVisits(), item.getRounds());
+  }
 
   /// The walk's ops for one visit, in the order in which they stand.
   void emitStep(Value round, Value visit, Value use) {
@@ -198,14 +205,16 @@ private:
   }
 
   SmallVector<Value> emitAllSteps(Value firstStep) {
-    return forEach(index(0), item.getRounds(), index(1), firstStep,
-                   [&](Value round, ValueRange carried) -> SmallVector<Value> {
-                     return forEach(index(0), item.getVisits(), index(1), carried[0],
-                                    [&](Value visit, ValueRange use) -> SmallVector<Value> {
-                                      emitStep(round, visit, use[0]);
-                                      return {add(use[0], index(1))};
-                                    });
-                   });
+    auto emitRound = [&](Value round, ValueRange carried) {
+      return forEach(index(0), item.getVisits(), index(1), carried[0],
+                     [&](Value visit, ValueRange use) -> SmallVector<Value> {
+                       emitStep(round, visit, use[0]);
+                       return {add(use[0], index(1))};
+                     });
+    };
+    if (hasOneRound())
+      return emitRound(index(0), firstStep);
+    return forEach(index(0), item.getRounds(), index(1), firstStep, emitRound);
   }
 
   /// Warp w of n reducers has the steps whose number over the worker's life is w modulo n, and so a

@@ -22,6 +22,7 @@
 // JSON:      "workspace": [
 // JSON-NEXT:   {"name":"descriptors","bytes":"512",
 // JSON-NEXT:   {"name":"order","bytes":"4*(align(20 + 12*sequences + q_tiles, 8) + align(1 + workers, 8) + 8*heads*q_tiles + 4*min(q_tiles*ceildiv(kv_rows, 128), ceildiv(q_rows, 128)*kv_tiles))","alignment":16,"initial":"any",
+// JSON-NEXT:   {"name":"drawn","bytes":"4","alignment":16,"initial":"any","after":"any"}
 // JSON-NEXT: ],
 // JSON:      "name": "attention_fwd_sequences",
 // JSON-NEXT: "role": "sequences",

@@ -56,6 +56,31 @@ gpu.module @fwd_kernels attributes {
       order <entry = "fwd_order">>} {
 }
 
+// Items that are drawn have one list: those of sequences that walk more rows first, in the order of the formula.
+// CHECK:      llvm.func @drawn_order(
+// CHECK:        scf.if
+//             Version 1, 1 worker.
+// CHECK-COUNT-2: llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+//             The rows of each sequence beside those of this one.
+// CHECK:        scf.for
+// CHECK:          scf.for {{.+}} iter_args(%{{.+}} = %{{.+}}) -> (i32)
+// CHECK:            arith.cmpi eq
+// CHECK:            arith.select
+// CHECK:          nvvm.redux.sync
+// CHECK:          scf.for
+// CHECK-COUNT-2:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+gpu.module @drawn_kernels attributes {
+    dash.formulas = #dash.formulas<item(i) = (i floordiv q_tiles, i mod q_tiles, i), worker(unit) = unit mod workers,
+                                   visit(q, step) = first + step>,
+    dash.program = #dash.program<"drawn"
+      facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+             tiles = <q = 128, kv = 128>, kind = "longest-first", level = row, deterministic = true,
+             parts = 1, workers = 132, width = 132, min_workers = 1, own = q>
+      derived [<name = "sequences", expression = "bounds - 1">]
+      workspace[<name = "drawn", bytes = "4", alignment = 16, before = any, after = any>]
+      order <entry = "drawn_order">>} {
+}
+
 // A table needs no entry.
 // CHECK:      gpu.module @table_kernels {{.+}} {
 // CHECK-NEXT: }

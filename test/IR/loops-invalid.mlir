@@ -31,6 +31,15 @@ func.func @holds_tiles_of_a_slot(%i: index) {
 
 // -----
 
+// A role draws for its worker.
+func.func @workers_draw() {
+  // expected-error @below {{'dash.draw_item' op stands inside 'dash.role' only: channels connect roles}}
+  %place = dash.draw_item
+  return
+}
+
+// -----
+
 // The list is a worker's, and roles follow it.
 func.func @lists_belong_to_workers() {
   // expected-error @below {{'dash.num_items' op stands inside 'dash.role' only: channels connect roles}}

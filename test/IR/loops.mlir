@@ -15,6 +15,8 @@
 // CHECK-NEXT:    %[[T:.+]] = dash.load
 // CHECK-NEXT:    %[[L:.+]] = dash.load
 // CHECK-NEXT:    dash.put %[[T]], %[[L]], %[[LEAD]] into %q_tiles[%[[N]]] : tensor<64x128xbf16>, tensor<64xf32>, index into !channel_64x128xbf16_64xf32_index
+// CHECK-NEXT:    dash.draw_item first
+// CHECK-NEXT:    dash.draw_item{{$}}
 // CHECK:         dash.role "reduce" reducer warps(2) {
 // CHECK-NEXT:      dash.warp_of_role {tag = 1 : i64}
 func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
@@ -28,6 +30,8 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
       %t = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
       %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
       dash.put %t, %l, %lead into %q_tiles[%n] : tensor<64x128xbf16>, tensor<64xf32>, index into !Q
+      %drawn = dash.draw_item first
+      %next = dash.draw_item
     }
     dash.role "reduce" reducer warps(2) {
       %warp = dash.warp_of_role {tag = 1}

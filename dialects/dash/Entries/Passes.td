@@ -116,6 +116,10 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
     without branches. Divisors are raised to at least 1, which only matters in cases that do not
     apply.
 
+    Where workers hand out items, the header says 1 worker, and there is one list. It has the items
+    of longer sequences (in walked rows) first, each sequence's as its `item` formula numbers them,
+    whatever the unit. A block writes the items of a sequence, or some blocks share one.
+
     For a list of sequences, the entry runs in each launch, after that of `dash-lower-sequences`. It
     evaluates the formulas for each sequence separately, with its own tiles. Units follow those of
     the sequence before. Each tile of each sequence that items own has a line of visits. Between the
@@ -183,7 +187,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64,
       rows, columns / 64, heads, batch}, a swizzle of 128 bytes or of a map's `bytes`, zeros past
       the end. One block makes them;
-    - a forward's entry makes the descriptors, and nothing else;
+    - a forward's entry makes the descriptors, and sets the word `drawn` to 0 where items are handed
+      out, and does nothing else;
     - with a sink, region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient`
       adds them, without the sign: each warp has one run.
 

@@ -191,7 +191,7 @@ def HeldOp : Dash_Op<"held", [SlotAccessOp, InsideRole]> {
 def NumItemsOp : Dash_Op<"num_items", [InsideRole]> {
   let summary = "Length of this worker's list";
   let description = [{
-    Read from the order buffer.
+    Read from the order buffer. Where workers hand out items, all of them have one list.
 
     **Preconditions**: none.
     **Postconditions**: at least 0.
@@ -200,6 +200,24 @@ def NumItemsOp : Dash_Op<"num_items", [InsideRole]> {
   }];
   let results = (outs Res<Index, "items">:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def DrawItemOp : Dash_Op<"draw_item", [InsideRole, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The place of an item that no other worker has drawn";
+  let description = [{
+    Adds 1 to the word `drawn` of the workspace, which `NAME_prepare` has set to 0. `first` draws
+    none: it is the worker's number, since as many items as there are workers are taken by these.
+
+    **Preconditions**: one thread of a worker draws; `first` comes first, and once.
+    **Postconditions**: no two draws of a launch give one place, and places of a worker ascend. A
+    place at or past `dash.num_items` says that no item is left.
+    **Example**: `%place = dash.draw_item first`, `%next = dash.draw_item`, as in
+    test/Main/hand-out-items.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<UnitAttr, "the worker's number">:$first);
+  let results = (outs Res<Index, "position in the list of all">:$place);
+  let assemblyFormat = "(`first` $first^)? attr-dict";
 }
 
 def ReadItemOp : Dash_Op<"read_item", [InsideRole]> {

@@ -69,7 +69,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     memory of a worker, from byte 0 to the end of its last slot; both are absent until buffers are
     planned. `trace` is the number of records that each lane of a trace has room for; if it is
     absent, there is no trace. The second of each `trace_every` items of a worker's list has
-    records, and so has an only one.
+    records, and so has an only one. With `hands_out` no worker has a list of its own: the role that
+    loads draws one item after the other from the list of all (`dash-hand-out-items`).
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.
@@ -128,6 +129,9 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
       `'trace'` from 3 to 16777216, `'trace_every'` from 1 to 1048576
     - `items of role 'load' are loops, and those of role 'compute' are not`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
+    - `hands out items, which one role loads and the others are told of; got producers 'load-q' and
+      'load-kv'`, and so for `a reducer, 'reduce'` and `no producer`
+    - `hands out items, and a trace says what each worker's own list has, so none is traced`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
@@ -136,12 +140,13 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     Arg<OptionalAttr<I64Attr>, "registers of a thread at launch">:$registers,
     Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes,
     Arg<OptionalAttr<I64Attr>, "trace records that each lane has room for">:$trace,
-    Arg<DefaultValuedAttr<I64Attr, "1">, "one item in so many is traced">:$trace_every);
+    Arg<DefaultValuedAttr<I64Attr, "1">, "one item in so many is traced">:$trace_every,
+    Arg<UnitAttr, "items are drawn while the program runs">:$hands_out);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
     (`shared_bytes` `(` $shared_bytes^ `)`)? (`trace` `(` $trace^ `)`)?
-    (`trace_every` `(` $trace_every^ `)`)? attr-dict-with-keyword $body
+    (`trace_every` `(` $trace_every^ `)`)? (`hands_out` $hands_out^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     auto getChannels() { return getBody().getOps<ChannelOp>(); }

@@ -1,8 +1,8 @@
 //===- Passes.td - passes of Main --------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `Main`, of the stage Lowering: from ops of dash to instructions of the main kernel. One
-// conversion, and the branch that gives each warp its role.
+// `Main`, of the stage Lowering: from ops of dash to instructions of the main kernel. Items that
+// are handed out, one conversion, and the branch that gives each warp its role.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_MAIN_PASSES_TD
@@ -67,6 +67,35 @@ def SampleTrace : Pass<"dash-sample-trace", "::mlir::ModuleOp"> {
     (* example filepath=test/Main/sample-trace.mlir *)
   }];
   let statistics = [Statistic<"numLoops", "num-loops", "Number of loops with two bodies">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def HandOutItems : Pass<"dash-hand-out-items", "::mlir::ModuleOp"> {
+  let summary = "Let workers draw their items while a program runs";
+  let description = [{
+    Where `dash.workers` says `hands_out`, the loops of its roles over a list become loops until no
+    item is left (`scf.while`).
+
+    The role that loads begins with the item of its worker's number, and draws the next one
+    (`dash.draw_item`) when all tiles of this one are on their way: not before, or a short item
+    would wait behind a long one while others idle. Behind the last item it fills one more slot of
+    the channel that tells of items, with -1 in place of a number of steps. A consumer waits for
+    that slot as for an item's, reads the number, and ends.
+
+    To a worker, what it draws is a list, whose end it learns last. So what passes have proven
+    before for any list of its own holds. The slot at the end is one more use of its channel, which
+    waits as the others do, and nothing is filled behind it.
+
+    Items are drawn in the order of one list, which `NAME_order` writes: longer sequences first,
+    each in the order of its formulas. Whatever worker is free first takes the next. Bits do not
+    depend on it where nothing is summed across items, as in forwards.
+
+    Needs: `dash-assign-roles=hand-out=true`, `dash-insert-waits`, `dash-outline-workers`, and the
+    proofs before it. Leaves: all else. Does not: decide which programs hand out.
+
+    (* example filepath=test/Main/hand-out-items.mlir *)
+  }];
+  let statistics = [Statistic<"numHandedOut", "num-handed-out", "Number of workers changed">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

@@ -184,6 +184,11 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     with delta, too, and the LSE with Q. A step is told its kv tile, too: the end of the rows may
     cut it. `dash.visible` becomes `dash.hide`.
 
+    With `hand-out=true`, items of a forward whose lengths come with a launch (`sequences(<?>)`) are
+    drawn while it runs (`hands_out` of `dash.workers`). Then one role, `load`, has all loads of an
+    item, because it alone knows which item is next. Where lengths are known, an order deals items
+    as well as drawing does, without asking memory at each.
+
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
     nothing is committed or released yet.
@@ -196,6 +201,8 @@ def AssignRoles : Pass<"dash-assign-roles"> {
            "Which roles multiply: `together`, which computes S and P once, `by-gradient`, or "
            "`fitting`, together where a thread holds all sums",
            [{::mlir::dash::consumerWords()}]>,
+    Option<"handOut", "hand-out", "bool", /*default=*/"false",
+           "Let workers draw the items of a forward of run-time lengths">,
   ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Number of problems split among roles">,

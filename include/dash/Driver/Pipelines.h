@@ -80,6 +80,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
                                    llvm::cl::desc("The roles that multiply: together, by-gradient, "
                                                   "one for each of dV and dK, or what fits"),
                                    llvm::cl::init(AssignRolesOptions().consumers), consumerWords()};
+  Option<bool> handOut{
+      *this, "hand-out",
+      llvm::cl::desc("Let workers draw the items of a forward of run-time lengths without a trace"),
+      llvm::cl::init(true)};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),

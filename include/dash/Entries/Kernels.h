@@ -22,6 +22,8 @@ struct Kernels {
     TensorRoleAttr lse = program.findTensor(TensorKind::LogRow);
     return lse && lse.isWritten();
   }
+  /// Whether workers draw items while it runs: then the order has one list, of all of them.
+  bool handsOut() const;
   /// Whether adds to a sum have a fixed order. The first one is then a store.
   bool isOrdered() const { return facts().getDeterministic(); }
   /// The mask's edges over tiles.

@@ -19,6 +19,9 @@ std::string contributionsRegion(TensorRoleAttr sums);
 /// for each kv tile as many as there are parts.
 std::string contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64_t parts);
 
+/// The word that counts the items which workers have drawn, where they are handed out.
+constexpr llvm::StringLiteral drawnRegion = "drawn";
+
 /// The region with one number for each run of rows; their sum is a sink's gradient.
 constexpr llvm::StringLiteral sinkRegion = "sink_sum";
 std::string sinkRegionBytes(int64_t qTile);

@@ -4,7 +4,8 @@
 // Every order reaches the main kernel as one buffer of i32 words. An entry fills it if the order is
 // formulas; the launcher does if it is a table:
 //  - a header of 8 words;
-//  - lists: workers + 1 words, worker w has the items lists[w] … lists[w + 1] - 1;
+//  - lists: workers + 1 words, worker w has the items lists[w] … lists[w + 1] - 1. Where workers
+//    draw items while the program runs, the header says 1, and there is one list;
 //  - items: records of 8 words, list after list: sequence, the head and the tile that it owns, the
 //    first head that it walks (absolute), first visit, visits per round, rounds, part turn. Step s
 //    of an item is visit s % (visits per round), on head first head + the visit's + s / (visits per

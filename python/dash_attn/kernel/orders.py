@@ -45,8 +45,9 @@ FEW = 4
 # of a forward: usual tiles, and what all of its q tiles and most kv tiles are multiples of
 ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
 # Up to the head dim FLAT a forward's q tiles have 192 rows; those of sequences of fewer than SHORT
-# rows have 128, or there would be few of them.
-FLAT, SHORT = 96, 2048
+# rows have 128, or there would be few of them. Packed ones vary in length, and most of the work is
+# in the long ones: there it is a mean.
+FLAT, SHORT, SHORT_MEAN = 96, 2048, 1280
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -93,7 +94,7 @@ def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row."""
     q_rows = sizes[3]
-    return _with_table(forward_of_list(wanted, 1, q_rows), *sizes)
+    return _with_table(_in_q_tiles(wanted, is_short=q_rows < SHORT), *sizes)
 
 
 def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
@@ -113,7 +114,10 @@ def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
 
 def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
     """The same of packed sequences, whose lengths are unknown; q_rows: of all of them."""
-    is_short = q_rows < SHORT * sequences
+    return _in_q_tiles(wanted, is_short=q_rows < SHORT_MEAN * sequences)
+
+
+def _in_q_tiles(wanted: Wanted, is_short: bool) -> Wanted:
     return wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
 
 
