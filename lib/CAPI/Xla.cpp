@@ -10,7 +10,7 @@
 
 #include "dash-c/Xla.h"
 #include "Forks.h"
-#include "XlaFfi.h"
+#include "XlaFrame.h"
 #include "dash-c/Planner.h"
 #include <algorithm>
 #include <map>
@@ -21,19 +21,9 @@
 #include <string_view>
 #include <vector>
 
+using namespace mlir::dash::xla;
+
 namespace {
-
-struct Problem {
-  XLA_FFI_Error_Code code;
-  std::string message;
-};
-
-/// Nothing, or the reason for the error that XLA gets.
-using Outcome = std::optional<Problem>;
-
-Problem refuse(std::string message) {
-  return {XLA_FFI_Error_Code_INVALID_ARGUMENT, std::move(message)};
-}
 
 //===----------------------------------------------------------------------===//
 // Calls of the library, which gather errors
@@ -83,11 +73,6 @@ DashStringRef toC(std::string_view string) { return {string.data(), string.size(
 // What a process keeps
 //===----------------------------------------------------------------------===//
 
-struct Attributes {
-  std::string_view program, options, certificate, layout;
-  float scale;
-};
-
 /// Lives while a call runs it.
 struct Planned {
   Planned() = default;
@@ -116,15 +101,16 @@ public:
       return wrong;
     made->isTable = dashProgramGetOrder(made->program, 0).length != 0;
     for (size_t i = 0; i < dashKernelGetNumTensors(made->compiled); ++i)
-      made->areResults.push_back(dashKernelIsTensorWritten(made->compiled, i));
+      made->given.push_back({std::string(view(dashKernelGetTensorName(made->compiled, i))),
+                             dashKernelIsTensorWritten(made->compiled, i) != 0});
     result = std::move(made);
     return std::nullopt;
   }
 
   bool hasTable() const { return isTable; }
 
-  /// For each tensor, in order: whether it is a result in XLA. The others are operands.
-  const std::vector<bool> &getAreResults() const { return areResults; }
+  /// All tensors, in order.
+  const std::vector<Argument> &getArguments() const { return given; }
 
   /// Checks orders that are formulas; their certificate does not depend on sizes.
   Outcome check(const Attributes &given) const {
@@ -215,7 +201,7 @@ private:
   DashProgram program = {nullptr};
   DashKernel compiled = {nullptr}; ///< without a driver
   bool isTable = false;            ///< the order is a table, and an operand
-  std::vector<bool> areResults;
+  std::vector<Argument> given;
   static constexpr size_t mostPlans = 256;
   std::map<std::pair<int32_t, std::vector<int64_t>>, std::shared_ptr<Planned>> plans;
   uint64_t asked = 0;
@@ -254,111 +240,8 @@ Process &process() {
 }
 
 //===----------------------------------------------------------------------===//
-// What XLA passes
+// One call
 //===----------------------------------------------------------------------===//
-
-const void *findAttribute(const XLA_FFI_Attrs &attrs, std::string_view name,
-                          XLA_FFI_AttrType type) {
-  for (int64_t i = 0; i < attrs.size; ++i)
-    if (std::string_view(attrs.names[i]->ptr, attrs.names[i]->len) == name)
-      return attrs.types[i] == type ? attrs.attrs[i] : nullptr;
-  return nullptr;
-}
-
-Outcome readAttributes(const XLA_FFI_Attrs &attrs, Attributes &result) {
-  std::pair<const char *, std::string_view *> strings[] = {{"program", &result.program},
-                                                           {"options", &result.options},
-                                                           {"certificate", &result.certificate},
-                                                           {"layout", &result.layout}};
-  for (auto [name, string] : strings) {
-    auto *span =
-        static_cast<const XLA_FFI_ByteSpan *>(findAttribute(attrs, name, XLA_FFI_AttrType_STRING));
-    if (!span)
-      return refuse("attributes: expected a string '" + std::string(name) + "', found none");
-    *string = {span->ptr, span->len};
-  }
-  auto *scale =
-      static_cast<const XLA_FFI_Scalar *>(findAttribute(attrs, "scale", XLA_FFI_AttrType_SCALAR));
-  if (!scale || scale->dtype != XLA_FFI_DataType_F32)
-    return refuse("attributes: expected a number of f32 'scale', found none");
-  result.scale = *static_cast<const float *>(scale->value);
-  if (result.layout != "bhsd" && result.layout != "bshd")
-    return refuse("layout: expected 'bhsd' or 'bshd', found '" + std::string(result.layout) + "'");
-  return std::nullopt;
-}
-
-/// A row-major buffer, as [batch, heads, rows, head dim].
-Outcome readTensor(const XLA_FFI_Buffer &buffer, std::string_view layout, DashTensor &result) {
-  result = {};
-  if (buffer.rank < 0 || buffer.rank > DASH_MAX_RANK)
-    return refuse("expected buffers of at most " + std::to_string(DASH_MAX_RANK) +
-                  " dimensions, found " + std::to_string(buffer.rank));
-  switch (buffer.dtype) {
-  case XLA_FFI_DataType_BF16:
-    result.element = DASH_BF16;
-    break;
-  case XLA_FFI_DataType_F16:
-    result.element = DASH_F16;
-    break;
-  case XLA_FFI_DataType_F32:
-    result.element = DASH_F32;
-    break;
-  default:
-    return refuse("expected buffers of bf16, f16 and f32, found one of XLA's type " +
-                  std::to_string(static_cast<int>(buffer.dtype)));
-  }
-  result.address = reinterpret_cast<uint64_t>(buffer.data);
-  result.rank = static_cast<uint32_t>(buffer.rank);
-  int64_t stride = 1;
-  for (uint32_t i = result.rank; i-- > 0; stride *= std::max<int64_t>(buffer.dims[i], 1)) {
-    result.shape[i] = buffer.dims[i];
-    result.strides[i] = stride;
-  }
-  if (result.rank == 4 && layout == "bshd") {
-    std::swap(result.shape[1], result.shape[2]);
-    std::swap(result.strides[1], result.strides[2]);
-  }
-  return std::nullopt;
-}
-
-/// A buffer of bytes.
-Outcome readMemory(const void *given, const char *what, DashMemory &result) {
-  const XLA_FFI_Buffer &bytes = *static_cast<const XLA_FFI_Buffer *>(given);
-  if (bytes.dtype != XLA_FFI_DataType_U8 || bytes.rank != 1)
-    return refuse(std::string("the last ") + what +
-                  ": expected bytes, as u8 of one dimension, found XLA's type " +
-                  std::to_string(static_cast<int>(bytes.dtype)) + " of " +
-                  std::to_string(bytes.rank));
-  result = {reinterpret_cast<uint64_t>(bytes.data), static_cast<size_t>(bytes.dims[0])};
-  return std::nullopt;
-}
-
-/// tensors: in the order of `dashKernelGetTensorName`; memory: the last result; order: for a table,
-/// the last operand.
-Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
-                    const Attention &attention, std::vector<DashTensor> &tensors,
-                    DashMemory &memory, DashMemory &order) {
-  const std::vector<bool> &areResults = attention.getAreResults();
-  int64_t written = std::count(areResults.begin(), areResults.end(), true);
-  int64_t read = static_cast<int64_t>(areResults.size()) - written;
-  int64_t operands = read + attention.hasTable(), results = written + 1;
-  if (frame.args.size != operands || frame.rets.size != results)
-    return refuse("expected " + std::to_string(operands) + " operands and " +
-                  std::to_string(results) + " results, found " + std::to_string(frame.args.size) +
-                  " and " + std::to_string(frame.rets.size));
-  if (Outcome wrong = readMemory(frame.rets.rets[written], "result", memory))
-    return wrong;
-  if (attention.hasTable())
-    if (Outcome wrong = readMemory(frame.args.args[read], "operand", order))
-      return wrong;
-  void **nextOperand = frame.args.args, **nextResult = frame.rets.rets;
-  for (bool isResult : areResults)
-    if (Outcome wrong = readTensor(
-            *static_cast<const XLA_FFI_Buffer *>(isResult ? *nextResult++ : *nextOperand++), layout,
-            tensors.emplace_back()))
-      return wrong;
-  return std::nullopt;
-}
 
 /// Divides the memory of a call into workspace and, unless the order is a table, order buffer.
 Outcome divide(DashMemory memory, DashPlan plan, bool hasTable, DashMemory &workspace,
@@ -400,7 +283,8 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   DashMemory memory = {};
   DashArguments arguments = {};
   bool hasTable = attention->hasTable();
-  if ((wrong = readBuffers(frame, given.layout, *attention, tensors, memory, arguments.order)) ||
+  if ((wrong = readBuffers(frame, given.layout, attention->getArguments(), hasTable, tensors,
+                           memory, arguments.order)) ||
       (wrong = process().open()))
     return nullptr;
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};

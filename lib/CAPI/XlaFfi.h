@@ -64,6 +64,7 @@ typedef struct XLA_FFI_Error_Create_Args {
 typedef XLA_FFI_Error *XLA_FFI_Error_Create(XLA_FFI_Error_Create_Args *args);
 
 typedef enum {
+  XLA_FFI_DataType_S32 = 4,
   XLA_FFI_DataType_U8 = 6,
   XLA_FFI_DataType_F16 = 10,
   XLA_FFI_DataType_F32 = 11,

@@ -13,8 +13,8 @@ PIECE = 8  # elements of a row that a lane of a kernel's `prepare` adds up
 
 
 def delta_of(do: Any, o: Any, lse: Any, dlse: Any, layout: str) -> Any:
-    """rowsum(o * do) - dlse, [batch, heads, rows] of float32, as lse and dlse; 0 in rows that
-    see nothing, whatever their dlse is.
+    """rowsum(o * do) - dlse, [batch, heads, rows] of float32, or of packed sequences
+    [heads, rows], as lse and dlse; 0 in rows that see nothing, whatever their dlse is.
 
     Added as `prepare` adds: a dlse of zeros leaves all bits as they are. The barrier keeps XLA
     from taking do or o as they were before they were rounded: the kernel takes them rounded."""
@@ -27,5 +27,5 @@ def delta_of(do: Any, o: Any, lse: Any, dlse: Any, layout: str) -> Any:
         if sums.shape[-1] % 2:  # lanes behind the last piece add zeros
             sums = jnp.pad(sums, [(0, 0)] * (sums.ndim - 1) + [(0, 1)])
         sums = sums[..., ::2] + sums[..., 1::2]
-    of_rows = sums[..., 0].swapaxes(1, 2) if layout == "bshd" else sums[..., 0]
+    of_rows = sums[..., 0] if layout == "bhsd" else sums[..., 0].swapaxes(-1, -2)
     return jnp.where(jnp.isinf(lse), 0, of_rows - dlse)

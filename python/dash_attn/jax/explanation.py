@@ -8,7 +8,7 @@ from ..kernel.explanation import Explanation, said_of
 from ..kernel.problem import DASH
 from ..kernel.runtime import Kernel
 from .foreign import operator_of_forward
-from .operator import forward_of, kernel_of, order_of, parts_of
+from .kernels import forward_of, kernel_of, order_of, parts_of
 from .problem import Options
 from .refusal import refusal_of_call
 
@@ -27,11 +27,12 @@ def explain(
     softcap: float = 0.0,
     level: str = "run",
     forward: str = DASH,
-    layout: str = "bhsd",
+    layout: str | None = None,
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
-    anything: print the result. May compile the kernel. Never raises: arguments that cannot be
-    inspected are a refusal too."""
+    anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
+    of packed sequences, so it also reports mistakes in them. Never raises: arguments that cannot
+    be inspected are a refusal too."""
     lengths = cu_seqlens_q, cu_seqlens_k
     try:
         options = Options.of(causal, window, scale, softcap, level, forward, layout, lengths)
@@ -41,7 +42,7 @@ def explain(
 
 
 def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanation:
-    reason = refusal_of_call(q, k, v, sink, options)
+    reason = refusal_of_call(q, k, v, sink, options, reads_offsets=True)
     if reason:
         return Explanation(reason)
     parts = parts_of(q, k, v, options.layout)
@@ -50,7 +51,8 @@ def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanati
     rest = {"has_sink": sink is not None, "softcap": float(options.softcap)}
     forward: str | list[Kernel] = operator_of_forward(sink is not None)
     if options.forward == DASH:
-        forward = [kernel_of(forward_of(*part, *asked, **rest)) for part in alike]
+        count = options.offsets[0].shape[0] - 1 if options.is_packed else 0
+        forward = [kernel_of(forward_of(*part, *asked, count, **rest)) for part in alike]
     ordered = [order_of(*part, *asked, level=options.level, **rest) for part in alike]
     return Explanation.of(
         forward,

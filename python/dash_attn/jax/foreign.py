@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
-from ..kernel.problem import CUDNN, FULL, Window, refusal_of_rectangle
+from ..kernel.problem import CUDNN, FULL, PACKED, Window, refusal_of_rectangle
 from .operator import Call
 from .sinks import with_sink
 
@@ -16,6 +16,11 @@ APART_SINCE = 91000  # of cuDNN: JAX takes a v of its own head dim from there on
 
 def refusal_of_foreign(q: Any, k: Any, v: Any, window: Window, layout: str) -> str | None:
     """Why it does not serve what kernels would."""
+    if layout == PACKED:
+        return (
+            f'cu_seqlens: expected None beside forward="{CUDNN}", found offsets of sequences: it'
+            f' takes batches alone; leave out forward="{CUDNN}"'
+        )
     if v.shape[3] != q.shape[3] and (found := _version()) < APART_SINCE:
         return (
             f"v: expected the head dim of q and k, {q.shape[3]}, found {v.shape[3]}: cuDNN"

@@ -33,7 +33,7 @@ def attention(
     softcap: float = 0.0,
     level: str = "run",
     forward: str = DASH,
-    layout: str = "bhsd",
+    layout: str | None = None,
     return_lse: Literal[False] = False,
 ) -> jax.Array: ...
 
@@ -53,7 +53,7 @@ def attention(
     softcap: float = 0.0,
     level: str = "run",
     forward: str = DASH,
-    layout: str = "bhsd",
+    layout: str | None = None,
     return_lse: Literal[True],
 ) -> tuple[jax.Array, jax.Array]: ...
 
@@ -72,7 +72,7 @@ def attention(
     softcap: float = 0.0,
     level: str = "run",
     forward: str = DASH,
-    layout: str = "bhsd",
+    layout: str | None = None,
     return_lse: bool = False,
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
@@ -80,26 +80,33 @@ def attention(
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
     kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
     256, above 128 without a sink; that of v, and so of o, may be another one than that of q and
-    k. With layout "bshd", arrays are [batch, rows, heads, head_dim]. window: (left, right), the
-    columns that a row sees before and after its own, -1 for all; aligned at the bottom right.
-    scale: a number above 0, head_dim^-0.5 if None. return_lse: also returns the natural
-    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
-    that sees nothing.
+    k. With layout "bshd", arrays are [batch, rows, heads, head_dim]; None is "bhsd". window:
+    (left, right), the columns that a row sees before and after its own, -1 for all; aligned at
+    the bottom right. scale: a number above 0, head_dim^-0.5 if None. return_lse: also returns the
+    natural logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for
+    a row that sees nothing.
+
+    cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32, ascending from 0 to at most
+    the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the LSE is
+    [heads, rows]. Sequence i has the rows from offset i to offset i + 1, and sees only its own.
+    cu_seqlens_k is cu_seqlens_q if None. Rows outside all sequences are 0. Offsets may be values
+    of a program that is being traced: it serves any numbers, and the host never reads them.
 
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
     softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores
     are softcap * tanh(score / softcap), as in Gemma 2; 0 for none.
 
     level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
-    "batch", those of a sequence do not depend on the other sequences in a batch; with "machine",
-    nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of level
+    "batch", those of a sequence do not depend on the other sequences, in a batch or packed; with
+    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of level
     `row`: a row's bits follow from its own query, and the keys and values that it sees. "cudnn":
     cuDNN's, which serves fewer calls and promises level "run" alone. It takes any scale, and
     windows have a right side of 0 there. The share of a sink is removed from an o that is
     rounded, which rounds once more.
 
-    Everything except the arrays must be known when a program is traced. In `shard_map`, devices
-    may divide batch and heads: each computes its own. Raises ArgumentError for a call that is
+    Everything except the arrays must be known when a program is traced, sizes and the number of
+    sequences too. In `shard_map`, devices may divide batch and heads: each computes its own.
+    `vmap` refuses packed sequences. Raises ArgumentError for a call that is
     not served; the message says what to do instead, and `dash_attn.jax.explain` says it without
     raising. The bits depend on `explain(...).certificate`, and with forward "cudnn" on cuDNN.
     """
@@ -109,16 +116,15 @@ def attention(
     scale = options.scale
     call = Call(
         options.sides,
-        q.shape[3] ** -0.5 if scale is None else float(scale),
-        layout,
+        q.shape[-1] ** -0.5 if scale is None else float(scale),
+        options.layout,
         sink is not None,
         softcap=float(options.softcap),
         level=level,
         forward=forward,
     )
-    o, lse = _attention(
-        call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),)))
-    )
+    beside = () if sink is None else (sink.astype(jnp.float32),)
+    o, lse = _attention(call, *_as_varying(q, k, v, *beside, *options.offsets))
     return (o, lse) if return_lse else o
 
 
@@ -151,10 +157,10 @@ def _forward_and_saved(call: Call, *given: Any) -> Any:
 def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
     """An output that is not differentiated has a symbol for its gradient: then kernels take o,
     else delta, which is another program."""
-    (q, k, v, *sink), o, lse = saved
+    (q, k, v, *beside), o, lse = saved
     do, dlse = (None if type(one) is SymbolicZero else one for one in upstream)
     of_lse = () if dlse is None else (dlse,)
-    *found, last = apply(
+    dq, dk, dv, *dsink = apply(
         gradients,
         replace(call, of_lse=bool(of_lse)),
         q,
@@ -164,9 +170,10 @@ def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
         o,
         lse,
         *of_lse,
-        *sink,
+        *beside,
     )
-    return (*found, summed(last) if call.has_sink else last)
+    of_offsets = [None] * (len(beside) - len(dsink))
+    return (dq, dk, dv, *map(summed, dsink), *of_offsets)
 
 
 _attention.defvjp(_forward_and_saved, _backward, symbolic_zeros=True)

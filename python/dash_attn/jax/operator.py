@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,25 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..kernel.library import Handle, library
-from ..kernel.orders import SIZES, Ordered, forward_for, order_for, texts_of
-from ..kernel.plan import Plan
-from ..kernel.problem import (
-    DASH,
-    ELEMENTS,
-    ONE_SINK,
-    ROW,
-    Wanted,
-    Window,
-    demand,
-    for_any_sizes,
-    program_of,
-    slices_of,
-)
-from ..kernel.runtime import Kernel, maker_of
-from ..kernel.workspace import ALIGNMENT, aligned
-from ..support.forks import new_lock
+from ..kernel.library import library
+from ..kernel.problem import DASH, ONE_SINK, PACKED, Wanted, Window, demand, slices_of
+from ..kernel.sequences import NO_VMAP
 from .delta import delta_of
+from .kernels import forward_of, kernel_of, order_of, sizes_of
 
 TARGET = "dash_attention_backward"  # and forward: the name is that of programs that were exported
 ON_KV = (1, 2)  # places of k and v
@@ -39,9 +24,10 @@ STAGES = ("instantiate", "initialize", "execute")
 
 @dataclass(frozen=True)
 class Call:
-    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of
+    """What of a call is no array. has_sink: behind its other arrays is a sink, [heads] of
     float32, which has no batch; of_lse: behind the LSE there is its gradient; level: of
-    gradients; forward: by whom that is."""
+    gradients; forward: by whom that is. With the layout of packed sequences, the last two arrays
+    are offsets, of q and of k."""
 
     window: Window
     scale: float
@@ -52,39 +38,9 @@ class Call:
     level: str = "run"
     forward: str = DASH
 
-
-class JaxKernel(Kernel):
-    """Is asked for sizes, without a driver. libdash compiles the program once more where it is
-    launched: that may be another process.
-
-    table: of its sizes, the same array each time, so that a program has it once; None where an
-    entry makes the order.
-    """
-
-    def __init__(self, wanted: Wanted) -> None:
-        texts = texts_of(wanted)
-        super().__init__(maker_of(texts))
-        self._planned = self._make_kernel(Handle())
-        weakref.finalize(self, library().dashKernelDestroy, self._planned).atexit = False
-        self.program, self.options, _ = program_of(for_any_sizes(wanted))
-        self.table = np.frombuffer(texts[2], np.uint8) if wanted.sizes else None
-
-    def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:
-        """What the handler needs beside its arrays. Raises ArgumentError for sizes that no
-        kernel serves."""
-        plan = Plan(
-            self._planned, 0, dict(zip(SIZES, sizes_of(q, k, layout))), {}, self.table is not None
-        )
-        return (
-            aligned(plan.workspace_bytes)
-            + ALIGNMENT
-            + (0 if plan.is_table else aligned(plan.order_bytes) + ALIGNMENT)
-        )
-
-
-def sizes_of(q: Sequence[int], k: Sequence[int], layout: str) -> tuple[int, ...]:
-    heads, rows = layout.index("h"), layout.index("s")
-    return q[0], q[heads], k[heads], q[rows], k[rows]
+    @property
+    def is_packed(self) -> bool:
+        return self.layout == PACKED
 
 
 def register(platform: str = "CUDA") -> None:
@@ -101,20 +57,25 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
-def outputs(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, ...]:
+def outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...]:
     """o and the LSE by dash's forward, by libdash's handler, in as many calls as there are
     slices."""
-    return _sliced(_outputs, call, (q, k, v), sink)
+    if call.is_packed:
+        return _outputs(call, q, k, v, *beside)
+    return _sliced(_outputs, call, (q, k, v), beside)
 
 
 def gradients(
     call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any
 ) -> tuple[Any, ...]:
-    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, in the same way."""
-    sink, of_lse = rest[call.of_lse :], rest[: call.of_lse]
+    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, or [sequences, heads], in the
+    same way."""
+    beside, of_lse = rest[call.of_lse :], rest[: call.of_lse]
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
-    return _sliced(_gradients, call, (q, k, v, do, o, lse), sink)
+    if call.is_packed:
+        return _gradients(call, q, k, v, do, o, lse, *beside)
+    return _sliced(_gradients, call, (q, k, v, do, o, lse), beside)
 
 
 def _sliced(
@@ -150,17 +111,25 @@ def _joined(parts: Sequence[Any], dim: int) -> Any:
     return parts[0] if len(parts) == 1 else jnp.concatenate(parts, dim)
 
 
-def _outputs(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, ...]:
+def _outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...]:
     wanted = forward_of(
-        q, k, v, call.window, call.layout, has_sink=call.has_sink, softcap=call.softcap
+        q,
+        k,
+        v,
+        call.window,
+        call.layout,
+        _sequences(call, beside),
+        has_sink=call.has_sink,
+        softcap=call.softcap,
     )
     batch, heads, _, rows, _ = sizes_of(q.shape, k.shape, call.layout)
-    o = _like(q, q.dtype, *q.shape[:3], v.shape[3])
-    return _launched(call, wanted, (q, k, v, *sink), (o, _like(q, jnp.float32, batch, heads, rows)))
+    o = _like(q, q.dtype, *q.shape[:-1], v.shape[-1])
+    lse = _like(q, jnp.float32, *(() if call.is_packed else (batch,)), heads, rows)
+    return _launched(call, wanted, (q, k, v, *beside), (o, lse), (0, -jnp.inf))
 
 
 def _gradients(
-    call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any
+    call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *beside: Any
 ) -> tuple[Any, ...]:
     kernels = order_of(
         q,
@@ -173,8 +142,9 @@ def _gradients(
         softcap=call.softcap,
         takes_delta=call.of_lse,
     ).kernels
-    dsink = [_like(q, jnp.float32, q.shape[0], *one.shape) for one in sink]
-    operands = q, k, v, do, o, lse, *sink
+    sums = _sequences(call, beside) if call.is_packed else q.shape[0]
+    dsink = [_like(q, jnp.float32, sums, *one.shape) for one in beside[: call.has_sink]]
+    operands = q, k, v, do, o, lse, *beside
     if len(kernels) == 1:
         return _launched(call, kernels[0], operands, (*map(jax.typeof, (q, k, v)), *dsink))
     of_kv, of_q = kernels
@@ -183,22 +153,44 @@ def _gradients(
     return dq, dk, dv
 
 
+def _sequences(call: Call, beside: Sequence[Any]) -> int:
+    """How many packed ones there are; 0 of a batch."""
+    return beside[-1].shape[0] - 1 if call.is_packed else 0
+
+
 def _like(q: Any, dtype: Any, *shape: int) -> Any:
     """The type of a result. In shard_map each device has its own, as it has its own q."""
     return jax.eval_shape(lambda array: jax.lax.full_like(array, 0, dtype, shape), q)
 
 
 def _launched(
-    call: Call, wanted: Wanted, operands: Sequence[Any], results: Sequence[Any]
+    call: Call,
+    wanted: Wanted,
+    operands: Sequence[Any],
+    results: Sequence[Any],
+    outside: Sequence[float] = (0, 0, 0, 0),
 ) -> tuple[Any, ...]:
-    """operands: tensors that the kernel reads; results: the types of those that it writes."""
+    """operands: tensors that the kernel reads; results: the types of those that it writes;
+    outside: what these have in rows outside of all packed sequences, where kernels write
+    nothing."""
     kernel, (q, k, *_) = kernel_of(wanted), operands
     # Memory is a result: XLA plans it, and records programs anew that were captured with other
     # addresses.
-    memory = _like(q, jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
+    size = kernel.bytes_of(q.shape, k.shape, call.layout, _sequences(call, operands))
+    memory = _like(q, jnp.uint8, size)
+    filled = [
+        jax.lax.full_like(q, value, one.dtype, one.shape)
+        for one, value in zip(results, outside)
+        if call.is_packed
+    ]
     order = () if kernel.table is None else (kernel.table,)
-    *found, _ = jax.ffi.ffi_call(TARGET, (*results, memory))(
+    *found, _ = jax.ffi.ffi_call(
+        TARGET,
+        (*results, memory),
+        input_output_aliases={len(operands) + place: place for place in range(len(filled))},
+    )(
         *operands,
+        *filled,
         *order,
         program=kernel.program,
         options=kernel.options,
@@ -216,6 +208,7 @@ def _folded(function: Callable[..., Any], call: Call) -> Any:
 
     @folded.def_vmap
     def _rule(size: int, are_batched: Sequence[bool], *arrays: Any) -> Any:
+        demand(NO_VMAP if call.is_packed else None)
         count = len(arrays) - call.has_sink
         demand(ONE_SINK if any(are_batched[count:]) else None)
         whole = [
@@ -243,53 +236,6 @@ def _refusing_derivatives(function: Any) -> Any:
         )
 
     return differentiable
-
-
-# with a table in the host's memory each; of more the one that is asked for least lately goes
-MOST_KERNELS = 256
-_kernels: dict[Wanted, JaxKernel] = {}
-_lock = new_lock()
-
-
-def order_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Ordered:
-    """The kernel of gradients, and its order. rest: of `Wanted`."""
-    return order_for(
-        Wanted(q.shape[3], v.shape[3], ELEMENTS[str(q.dtype)], window, **rest),
-        *sizes_of(q.shape, k.shape, layout),
-    )
-
-
-def forward_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Wanted:
-    """The kernel of a forward. rest: of `Wanted`."""
-    wanted = Wanted(q.shape[3], v.shape[3], ELEMENTS[str(q.dtype)], window, level=ROW)
-    return forward_for(
-        wanted._replace(is_forward=True, **rest), *sizes_of(q.shape, k.shape, layout)
-    )
-
-
-def parts_of(q: Any, k: Any, v: Any, layout: str) -> list[tuple[jax.ShapeDtypeStruct, ...]]:
-    """q, k and v of slices, without numbers."""
-    heads = layout.index("h")
-
-    def sized(array: Any, batch: slice, of_heads: slice) -> jax.ShapeDtypeStruct:
-        shape = list(array.shape)
-        shape[0], shape[heads] = batch.stop - batch.start, of_heads.stop - of_heads.start
-        return jax.ShapeDtypeStruct(shape, array.dtype)
-
-    return [
-        (sized(q, batch, of_q), sized(k, batch, of_k), sized(v, batch, of_k))
-        for batch, of_q, of_k in slices_of(q.shape, k.shape, v.shape, layout)
-    ]
-
-
-def kernel_of(wanted: Wanted) -> JaxKernel:
-    """The same object each time, as long as it is not forgotten."""
-    with _lock:
-        found = _kernels.pop(wanted, None) or JaxKernel(wanted)
-        _kernels[wanted] = found  # the latest
-        if len(_kernels) > MOST_KERNELS:
-            del _kernels[next(iter(_kernels))]
-        return found
 
 
 register()

@@ -4,15 +4,19 @@ is asked while programs are traced."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
-from ..kernel import problem
+from ..kernel import problem, sequences
 from ..kernel.problem import (
     CUDNN,
     FULL,
+    LAYOUTS,
     NAMES,
+    PACKED,
     Window,
     coverage_of,
     plain,
@@ -26,11 +30,13 @@ from ..kernel.problem import (
     window_of,
 )
 
+CU_SEQLENS = ("cu_seqlens_q", "cu_seqlens_k")
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
 
 
 class Options(NamedTuple):
-    """What of the arguments of `attention` is no array; numbers are plain, as `of` makes them."""
+    """What of the arguments of `attention` is no tensor; numbers are plain, and a layout is there,
+    as `of` makes them. cu_seqlens: offsets of q and of k, as they were given."""
 
     causal: Any
     window: Any
@@ -43,7 +49,19 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, causal: Any, window: Any, scale: Any, softcap: Any, *rest: Any) -> Options:
-        return cls(*plain_options(causal, window, scale), plain(softcap), *rest)
+        found = cls(*plain_options(causal, window, scale), plain(softcap), *rest)
+        usual = PACKED if found.is_packed else LAYOUTS[0]
+        return found._replace(layout=usual) if found.layout is None else found
+
+    @property
+    def is_packed(self) -> bool:
+        return any(offsets is not None for offsets in self.cu_seqlens)
+
+    @property
+    def offsets(self) -> tuple[Any, ...]:
+        """Those of q and of k; none of a batch. Of options that are not refused."""
+        of_q, of_k = self.cu_seqlens
+        return (of_q, of_q if of_k is None else of_k) if self.is_packed else ()
 
     @property
     def sides(self) -> Window:
@@ -53,14 +71,9 @@ class Options(NamedTuple):
 
 def refusal_of_options(options: Options) -> str | None:
     """Why they are refused; None if they are not."""
-    causal, window, scale, softcap, level, forward, layout, cu_seqlens = options
-    if any(given is not None for given in cu_seqlens):
-        return (
-            "cu_seqlens: expected None, found offsets of sequences: dash_attn.jax takes none; pad"
-            " sequences, call attention for each, or take dash_attn.torch"
-        )
+    causal, window, scale, softcap, level, forward, layout, _ = options
     return (
-        refusal_of_layout(layout)
+        refusal_of_layout(layout, options.is_packed)
         or problem.refusal_of_options(causal, window, scale, level)
         or refusal_of_softcap(softcap)
         or problem.refusal_of_forward(forward, CUDNN, "cuDNN", scale, softcap, level)
@@ -79,22 +92,60 @@ def refusal_of_place(name: str, array: Any) -> str | None:
     return None
 
 
-def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str, window: Window = FULL) -> str | None:
-    """Why no kernel serves these arrays; None if one does."""
+def refusal_of_arrays(
+    q: Any, k: Any, v: Any, layout: str, window: Window = FULL, cu_seqlens: Sequence[Any] = ()
+) -> str | None:
+    """Why no kernel serves these arrays; None if one does. cu_seqlens: of packed sequences."""
     for name, array in zip(NAMES, (q, k, v)):
         reason = refusal_of_place(name, array) or refusal_of_array(
             name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it"
         )
         if reason:
             return reason
-        if not all(type(size) is int for size in array.shape):
-            return (
-                f"{name}: expected sizes that are known when the program is traced, found"
-                f" {array.shape}"
-            )
-    return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(
-        coverage_of(q.shape, k.shape, v.shape, layout, window=window)
+        if reason := _refusal_of_symbols(name, array):
+            return reason
+    reason = refusal_of_sizes(q.shape, k.shape, v.shape, layout)
+    reason = reason or _refusal_of_offsets(cu_seqlens)
+    if reason:
+        return reason
+    count = cu_seqlens[0].shape[0] - 1 if cu_seqlens else 0
+    return refusal_of(
+        coverage_of(q.shape, k.shape, v.shape, layout, window=window, sequences=count)
     )
+
+
+def _refusal_of_symbols(name: str, array: Any) -> str | None:
+    if all(type(size) is int for size in array.shape):
+        return None
+    return f"{name}: expected sizes that are known when the program is traced, found {array.shape}"
+
+
+def _refusal_of_offsets(cu_seqlens: Sequence[Any]) -> str | None:
+    """Why these are no offsets of packed sequences. Their numbers are on the device."""
+    if cu_seqlens and cu_seqlens[0] is None:
+        return sequences.NONE_OF_Q
+    for name, offsets in zip(CU_SEQLENS, cu_seqlens):
+        if offsets is None:
+            continue
+        reason = refusal_of_place(name, offsets) or _refusal_of_symbols(name, offsets)
+        reason = reason or sequences.refusal_of_offsets(
+            name, str(offsets.dtype), offsets.shape, cu_seqlens[0].shape, "cast it"
+        )
+        if reason:
+            return reason
+    return None
+
+
+def refusal_of_numbers(q: Any, k: Any, offsets: Sequence[Any]) -> str | None:
+    """Why offsets make no sense; waits for the device. In a program that is being traced they have
+    no numbers yet."""
+    for name, tensor, numbers in zip(NAMES, (q, k), offsets):
+        if isinstance(numbers, jax.core.Tracer):
+            continue
+        reason = sequences.refusal_of_numbers(name, np.asarray(numbers).tolist(), tensor.shape[0])
+        if reason:
+            return reason
+    return None
 
 
 @functools.cache

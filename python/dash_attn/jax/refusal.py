@@ -7,17 +7,33 @@ from typing import Any
 
 from ..kernel.problem import DASH
 from .foreign import refusal_of_foreign
-from .problem import Options, refusal_of_arrays, refusal_of_device, refusal_of_options
+from .problem import (
+    Options,
+    refusal_of_arrays,
+    refusal_of_device,
+    refusal_of_numbers,
+    refusal_of_options,
+)
 from .sinks import refusal_of_sink
 
 
-def refusal_of_call(q: Any, k: Any, v: Any, sink: Any, options: Options) -> str | None:
+def refusal_of_call(
+    q: Any, k: Any, v: Any, sink: Any, options: Options, *, reads_offsets: bool = False
+) -> str | None:
     """The first reason against a call, or None: options, arrays, the forward pass, the sink, the
-    device."""
+    device.
+
+    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
+    device.
+    """
     if reason := refusal_of_options(options):
         return reason
     sides, layout = options.sides, options.layout
-    reason = refusal_of_arrays(q, k, v, layout, sides)
+    cu_seqlens = options.cu_seqlens if options.is_packed else ()
+    reason = refusal_of_arrays(q, k, v, layout, sides, cu_seqlens)
     if reason is None and options.forward != DASH:
         reason = refusal_of_foreign(q, k, v, sides, layout)
-    return reason or refusal_of_sink(sink, q, v, layout) or refusal_of_device()
+    reason = reason or refusal_of_sink(sink, q, v, layout)
+    if reason is None and reads_offsets:
+        reason = refusal_of_numbers(q, k, options.offsets)
+    return reason or refusal_of_device()

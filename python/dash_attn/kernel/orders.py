@@ -112,8 +112,14 @@ def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
     return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
 
 
+def order_of_list(wanted: Wanted) -> Ordered:
+    """The kernels of gradients of packed sequences. wanted: without an order."""
+    return Ordered(parts_of(wanted._replace(is_list=True)), 0)
+
+
 def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
-    """The same of packed sequences, whose lengths are unknown; q_rows: of all of them."""
+    """The kernel of the forward of packed sequences, whose lengths are unknown. q_rows: of all of
+    them."""
     return _in_q_tiles(wanted, is_short=q_rows < SHORT_MEAN * sequences)
 
 

@@ -12,9 +12,16 @@ from ..kernel import runtime
 from ..kernel.driver import Driver
 from ..kernel.launch import Launch, Launches
 from ..kernel.library import HANDLER, check, library
-from ..kernel.orders import Ordered, forward_for, forward_of_list, order_for, texts_of
+from ..kernel.orders import (
+    Ordered,
+    forward_for,
+    forward_of_list,
+    order_for,
+    order_of_list,
+    texts_of,
+)
 from ..kernel.plan import Plan, Table
-from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes, parts_of
+from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes
 from ..kernel.runtime import TENSORS, Kernel, maker_of
 from ..kernel.watching import begin, observers
 from ..kernel.workspace import Workspace, aligned
@@ -123,8 +130,8 @@ def kernels_for(
 ) -> list[TorchKernel]:
     """The kernels of gradients of packed sequences. head_dims: of q and k, and of v; rest: fields
     of `Wanted`."""
-    wanted = Wanted(*head_dims, ELEMENTS[dtype], window, level=level, is_list=True, **rest)
-    return [kernel_of(one) for one in parts_of(wanted)]
+    wanted = Wanted(*head_dims, ELEMENTS[dtype], window, level=level, **rest)
+    return [kernel_of(one) for one in order_of_list(wanted).kernels]
 
 
 def order_of(

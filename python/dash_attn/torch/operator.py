@@ -10,6 +10,7 @@ import torch
 
 from ..kernel.launch import Launch, Launches
 from ..kernel.problem import ONE_SINK, Window
+from ..kernel.sequences import NO_VMAP
 from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .delta import in_place_of_o
@@ -23,10 +24,6 @@ define(
     "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float"
     " scale, Tensor? dlse=None, Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor?"
     ' cu_seqlens_k=None, str level="run", float softcap=0.) -> (Tensor, Tensor, Tensor, Tensor)',
-)
-NO_VMAP = (
-    "packed sequences are a batch: put those of vmap's dimension one behind the other, with their"
-    " offsets"
 )
 SINK = 10  # its place among the arguments, in front of both offsets
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..kernel import coverage, problem
+from ..kernel import coverage, problem, sequences
 from ..kernel.coverage import Coverage
 from ..kernel.problem import (
     CAUSAL,
@@ -110,7 +110,7 @@ def refusal_of_sequences(
     if reason:
         return reason
     if lengths.cu_q is None:
-        return "cu_seqlens_q: expected offsets of sequences in q, found None beside others"
+        return sequences.NONE_OF_Q
     for name, offsets, bound in (
         ("q", lengths.cu_q, lengths.max_q),
         ("k", lengths.cu_k, lengths.max_k),
@@ -135,43 +135,21 @@ def refusal_of_sequences(
 def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Tensor) -> str | None:
     if reason := refusal_of_kind(name, offsets):
         return reason
-    if offsets.dtype != torch.int32 or offsets.dim() != 1:
-        return (
-            f"{name}: expected int32 of one dimension, found {dtype_of(offsets)} of the shape"
-            f" {tuple(offsets.shape)}; cast it by .int()"
-        )
     if offsets.device != q.device:
         return f"{name}: expected a tensor on '{q.device}' as q, found one on '{offsets.device}'"
-    if offsets.shape[0] < 2:
-        return (
-            f"{name}: expected offsets of at least 1 sequence, one more than these, found"
-            f" {offsets.shape[0]}"
-        )
-    if offsets.shape != of_q.shape:
-        return (
-            f"{name}: expected as many offsets as of q, {of_q.shape[0]}, found {offsets.shape[0]}"
-        )
-    return None
+    return sequences.refusal_of_offsets(
+        name, dtype_of(offsets), offsets.shape, of_q.shape, "cast it by .int()"
+    )
 
 
 def refusal_of_numbers(q: torch.Tensor, k: torch.Tensor, lengths: Lengths) -> str | None:
     """Why these offsets make no sense; waits for the device."""
     for name, offsets, bound, rows in (
         ("q", lengths.cu_q, lengths.max_q, q.shape[0]),
-        ("k", lengths.cu_k, lengths.max_k, k.shape[0]),
+        ("k", lengths.cu_q if lengths.cu_k is None else lengths.cu_k, lengths.max_k, k.shape[0]),
     ):
-        numbers = [0] if offsets is None else offsets.tolist()
-        sizes = [end - begin for begin, end in zip(numbers, numbers[1:])]
-        if numbers[0] < 0 or numbers[-1] > rows or any(size < 0 for size in sizes):
-            return (
-                f"cu_seqlens_{name}: expected numbers that ascend from 0 to {rows} at most, found"
-                f" {numbers[:8]}{' …' * (len(numbers) > 8)}"
-            )
-        if bound is not None and max(sizes, default=0) > bound:
-            return (
-                f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)},"
-                f" found {bound}"
-            )
+        if reason := sequences.refusal_of_numbers(name, offsets.tolist(), rows, bound):
+            return reason
     return None
 
 

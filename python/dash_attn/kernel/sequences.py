@@ -1,0 +1,51 @@
+"""Packed sequences: what their offsets must be, the same in all frameworks. Names are those of the
+arguments of `attention`: cu_seqlens_q, and cu_seqlens_k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NO_VMAP = (
+    "packed sequences are a batch: put those of vmap's dimension one behind the other, with their"
+    " offsets"
+)
+NONE_OF_Q = "cu_seqlens_q: expected offsets of sequences in q, found None beside others"
+
+
+def refusal_of_offsets(
+    name: str, dtype: str, shape: Sequence[int], of_q: Sequence[int], hint: str
+) -> str | None:
+    """Why an array of this type and shape is no offsets. of_q: the shape of cu_seqlens_q; hint:
+    how an array is cast in its framework."""
+    if dtype != "int32" or len(shape) != 1:
+        return (
+            f"{name}: expected int32 of one dimension, found {dtype} of the shape {tuple(shape)};"
+            f" {hint}"
+        )
+    if shape[0] < 2:
+        return (
+            f"{name}: expected offsets of at least 1 sequence, one more than these, found"
+            f" {shape[0]}"
+        )
+    if shape[0] != of_q[0]:
+        return f"{name}: expected as many offsets as of q, {of_q[0]}, found {shape[0]}"
+    return None
+
+
+def refusal_of_numbers(
+    name: str, numbers: Sequence[int], rows: int, bound: int | None = None
+) -> str | None:
+    """Why these offsets make no sense; the device would cut them. name: q or k; rows: of its
+    tensor; bound: of all lengths, max_seqlen."""
+    sizes = [end - begin for begin, end in zip(numbers, numbers[1:])]
+    if numbers[0] < 0 or numbers[-1] > rows or any(size < 0 for size in sizes):
+        return (
+            f"cu_seqlens_{name}: expected numbers that ascend from 0 to {rows} at most, found"
+            f" {numbers[:8]}{' …' * (len(numbers) > 8)}"
+        )
+    if bound is not None and max(sizes, default=0) > bound:
+        return (
+            f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)},"
+            f" found {bound}"
+        )
+    return None
