@@ -459,10 +459,7 @@ def refusals() -> None:
         (
             (q, k, v),
             {"cu_seqlens_q": k},
-            (
-                "cu_seqlens: expected None, found offsets of sequences: dash_attn.jax takes none;"
-                " pad sequences, call attention for each, or take dash_attn.torch"
-            ),
+            ("q: expected 3 dimensions, [rows, heads, head_dim], found the shape (2, 4, 12, 64)"),
         ),
         (
             (q, k, v),

@@ -33,7 +33,11 @@ DTYPES = {
     TYPES["f16"]: np.float16,
     TYPES["f32"]: np.float32,
     TYPES["u8"]: np.uint8,
+    TYPES["i32"]: np.int32,
 }
+ON_KV = ("k", "v", "dk", "dv")
+PER_ROW = (*ON_KV, "q", "do", "o", "delta", "lse", "dq")
+OFFSETS = ("cu_seqlens_q", "cu_seqlens_kv")
 # attributes of what XLA executed: gradients, and forwards
 CALLED: list[dict[str, Any]] = []
 AHEAD: list[dict[str, Any]] = []
@@ -86,26 +90,82 @@ def _compute(frame: Frame) -> None:
     operands = [x for x in operands if x.dtype != np.uint8]  # the last may be an order's table
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
     program = attributes["program"]
-    is_forward = "dash.attention_fwd" in program
-    given = [_turned(x, attributes["layout"]) for x in operands]
-    count = 3 if is_forward else 6
+    read, written = (_names(program, word) for word in ("ins", "outs"))
+    read += ("sink",) * (" sink(%sink" in program)
+    written += ("dsink",) * (" sink(%sink, %dsink" in program)
+    is_packed, count = " sequences(<?>)" in program, len(read)
+    given = dict(zip(read, operands))
+    if is_packed:
+        given |= zip(OFFSETS, operands[count : count + 2])
+        for filled, result in zip(operands[count + 2 :], results, strict=True):
+            assert filled.ctypes.data == result.ctypes.data, "an operand has memory of its own"
+    else:
+        assert len(operands) == count, program
     softcap = re.search(r" softcap\((.*?)\)", program)
     rest: dict[str, Any] = {
         "scale": attributes["scale"],
         "mask": Mask.parse(program.split("mask(<")[1].split(">)")[0]),
         "softcap": softcap and float(softcap[1]),
-        "sink": given[count] if len(given) > count else None,
     }
-    if is_forward:
-        found = reference.forward(*given[:count], **rest)
-    else:
-        delta = given[4] if "delta = %delta" in program else None
-        found = tuple(reference.backward(*given[:count], **rest, delta=delta).values())
-    for result, value in zip(results, found, strict=True):
-        result[...] = _turned(value, attributes["layout"])
+    compute = _compute_packed if is_packed else _compute_batch
+    compute(given, dict(zip(written, results, strict=True)), rest, attributes["layout"])
+    is_forward = "dash.attention_fwd" in program
     (AHEAD if is_forward else CALLED).append(
-        attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]}
+        attributes | {"shapes": [x.shape for x in given.values()], "bytes": memory.shape[0]}
     )
+
+
+def _names(program: str, word: str) -> tuple[str, ...]:
+    """Those of operands or results, in their order."""
+    found = re.findall(r"%(\w+)", re.search(rf" {word}\((.*?) :", program)[1])
+    # in the order of the function, not of the op
+    return tuple(sorted(found, key=lambda name: program.index(f"%{name}:")))
+
+
+def _attention(given: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    """Both passes, of a batch [batch, heads, rows, head_dim]."""
+    of = {name: given[name] for name in ("q", "k", "v")}
+    rest = rest | {"sink": given.get("sink")}
+    if "do" not in given:
+        return dict(zip(("o", "lse"), reference.forward(**of, **rest)))
+    of |= {name: given.get(name) for name in ("do", "o", "lse", "delta")}
+    return reference.backward(**of, **rest)
+
+
+def _compute_batch(
+    given: dict[str, Any], results: dict[str, Any], rest: dict[str, Any], layout: str
+) -> None:
+    found = _attention({name: _turned(x, layout) for name, x in given.items()}, rest)
+    for name, result in results.items():
+        result[...] = _turned(found[name], layout)
+
+
+def _compute_packed(
+    given: dict[str, Any], results: dict[str, Any], rest: dict[str, Any], layout: str
+) -> None:
+    """Writes no row outside of all sequences, as kernels do."""
+    assert layout == "thd"
+    of_q, of_k = (given.pop(name) for name in OFFSETS)
+    for i, bounds in enumerate(zip(of_q, of_q[1:], of_k, of_k[1:])):
+        rows = {name: slice(*bounds[2:] if name in ON_KV else bounds[:2]) for name in PER_ROW}
+
+        def part(name: str, x: Any, rows: dict[str, slice] = rows) -> Any:
+            if name in ("sink", "dsink"):
+                return x
+            return x[:, rows[name]] if x.ndim == 2 else x[rows[name]].swapaxes(0, 1)
+
+        one = {name: part(name, x) for name, x in given.items()}
+        in_batch = {name: x if name == "sink" else x[None] for name, x in one.items()}
+        is_empty = one["q"].shape[1] == 0 or one["k"].shape[1] == 0
+        found = {} if is_empty else _attention(in_batch, rest)
+        for name, result in results.items():
+            if name == "dsink":
+                result[i] = found[name][0] if found else 0
+            elif found:
+                part(name, result)[...] = found[name][0]
+            else:
+                sees_nothing = given["sink"][:, None] if "sink" in given else -np.inf
+                part(name, result)[...] = sees_nothing if name == "lse" else 0
 
 
 def _turned(array: Any, layout: str) -> Any:

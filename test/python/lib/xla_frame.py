@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-TYPES = {"u8": 6, "f16": 10, "f32": 11, "f64": 12, "bf16": 16}
+TYPES = {"i32": 4, "u8": 6, "f16": 10, "f32": 11, "f64": 12, "bf16": 16}
 INSTANTIATE, PREPARE, INITIALIZE, EXECUTE = range(4)
 SCALAR, STRING = 3, 4
 _POINTER, _I64, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
