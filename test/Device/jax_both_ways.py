@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """jax_both_ways.py: `dash_attn.jax.attention` with both passes by dash on this GPU: rectangles,
-windows with a right side, softcaps, sinks, a v of its own head dim, both layouts and levels.
+windows with a right side, softcaps, sinks, a v of its own head dim, both layouts, levels, and
+packed sequences.
 
 O, the LSE and gradients are compared with float64, two runs of a program with each other, and at
-levels above `run` a sequence in a batch with the sequence alone. It ends with `ok`.
+levels above `run` a sequence in a batch with the sequence alone. Packed ones come in lists of
+lengths for one program, some empty, with NaN in rows outside of all. Each is compared with itself
+alone, in a batch: o and the LSE always, and gradients at levels above `run`. It ends with `ok`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
 from dash_attn.jax import attention, explain  # noqa: E402
+from dash_attn.jax.sinks import summed  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 HEAD_DIM = 64
@@ -36,15 +40,36 @@ CASES: tuple[tuple[int, int, int, dict[str, Any]], ...] = (
     (4096, 4096, 64, {"causal": True}),
 )
 
+# Lists of lengths of q and of k, for one program; all are within as many rows.
+HEADS, KV_HEADS, GAP = 8, 2, 7
+LISTS = (
+    ((1000, 0, 1, 333, 64, 1500), (1000, 5, 1, 500, 0, 1394)),
+    ((0, 0, 2898, 0, 0, 0), (0, 0, 2900, 0, 0, 0)),
+    ((483, 483, 483, 483, 483, 483), (128, 128, 128, 128, 128, 128)),
+    ((0, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 0)),
+)
+ROWS, KV_ROWS = 2898 + 2 * GAP, 2900 + 2 * GAP
+# head dims of q and k, and of v; whether there is a sink; options
+OF_LISTS: tuple[tuple[int, int, bool, dict[str, Any]], ...] = (
+    (64, 64, False, {"causal": True}),
+    (128, 128, True, {"causal": True, "level": "batch"}),
+    (64, 32, True, {"window": (64, 32), "softcap": 5.0, "level": "batch"}),
+    (96, 128, True, {"level": "machine"}),
+    (192, 128, False, {"causal": True, "level": "batch"}),
+    (256, 256, False, {"softcap": 5.0}),
+)
+
 
 def both_ways(options: dict[str, Any]) -> Callable[..., Any]:
-    """A program of o, the LSE and the gradients of q, k, v and the sink."""
+    """A program of o, the LSE and the gradients of q, k, v and the sink, if there is one."""
 
-    def compute(q: Any, k: Any, v: Any, do: Any, sink: Any) -> Any:
-        def attended(*given: Any) -> Any:
-            return attention(*given[:3], sink=given[3], return_lse=True, **options)
+    def compute(q: Any, k: Any, v: Any, do: Any, sink: Any = None, *cu: Any) -> Any:
+        of_both = dict(zip(("cu_seqlens_q", "cu_seqlens_k"), cu))
 
-        (o, lse), pull = jax.vjp(attended, q, k, v, sink)
+        def attended(q: Any, k: Any, v: Any, sink: Any = None) -> Any:
+            return attention(q, k, v, sink=sink, return_lse=True, **of_both, **options)
+
+        (o, lse), pull = jax.vjp(attended, q, k, v, *(() if sink is None else (sink,)))
         return o, lse, *pull((do, jnp.zeros_like(lse)))
 
     return jax.jit(compute)
@@ -90,10 +115,105 @@ def check(rows: int, kv_rows: int, of_v: int, options: dict[str, Any], turned: b
     assert said and said.forward.endswith(", level row"), said
 
 
+def check_lists(head_dim: int, of_v: int, has_sink: bool, options: dict[str, Any]) -> None:
+    """All lists by one program, and some of them again."""
+    rng = np.random.default_rng(head_dim + of_v)
+    sizes = ((ROWS, HEADS, head_dim), (KV_ROWS, KV_HEADS, head_dim), (KV_ROWS, KV_HEADS, of_v))
+    sizes += ((ROWS, HEADS, of_v),)
+    given = [jnp.asarray(rng.standard_normal(one, np.float32), jnp.bfloat16) for one in sizes]
+    sink, compute = jnp.linspace(-2, 3, HEADS) if has_sink else None, both_ways(options)
+    bounds = [[np.cumsum([GAP, *lengths]) for lengths in both] for both in LISTS]
+    spoilt, found = [], []
+    for cu in bounds:
+        ends = [(cu[place][0], cu[place][-1]) for place in (0, 1, 1, 0)]
+        spoilt.append([_with_nan(one, *end) for one, end in zip(given, ends)])
+        offsets = [jnp.asarray(one, jnp.int32) for one in cu]
+        found.append(jax.block_until_ready(compute(*spoilt[-1], sink, *offsets)))
+        assert are_equal(found[-1], compute(*given, sink, *offsets)), "rows outside leave a trace"
+        said = explain(*given[:3], sink=sink, **_named(offsets), **options)
+        assert said and said.forward.endswith(", level row"), said
+    for cu, whole, first in zip(bounds, spoilt, found):
+        offsets = [jnp.asarray(one, jnp.int32) for one in cu]
+        assert are_equal(compute(*whole, sink, *offsets), first), "two runs differ"
+    assert compute._cache_size() == 1, "other lengths are another program"
+    for cu, ours in zip(bounds, found):
+        check_list(cu, given, sink, options, ours)
+
+
+def _with_nan(array: Any, begin: int, end: int) -> Any:
+    rows = np.arange(array.shape[0])
+    return jnp.where(((rows < begin) | (rows >= end))[:, None, None], jnp.nan, array)
+
+
+def _named(offsets: Any) -> dict[str, Any]:
+    return dict(zip(("cu_seqlens_q", "cu_seqlens_k"), offsets))
+
+
+def check_list(
+    cu: list[Any], given: list[Any], sink: Any, options: dict[str, Any], found: Any
+) -> None:
+    """One list: each sequence beside itself alone, and all of it beside float64. In rows that see
+    nothing all is 0, and the LSE that of the sink, or -inf."""
+    window = options.get("window", (-1, 0 if options.get("causal") else -1))
+    q, *_ = given
+    program = {"scale": q.shape[2] ** -0.5, "mask": Mask(*window)}
+    program["softcap"] = options.get("softcap")
+    program["sink"] = None if sink is None else np.asarray(sink, np.float64)
+    alone, dsinks = both_ways(options | {"layout": "bshd"}), []
+    expected = [np.zeros(one.shape) for one in found]
+    expected[1][...] = -np.inf
+    for begin, end, kv_begin, kv_end in zip(cu[0], cu[0][1:], cu[1], cu[1][1:]):
+        of_q, of_k = slice(begin, end), slice(kv_begin, kv_end)
+        of_each = (of_q, of_k, of_k, of_q)
+        dsinks.append(jnp.zeros(HEADS))
+        if begin == end or kv_begin == kv_end:
+            if sink is not None:
+                expected[1][:, of_q] = program["sink"][:, None]
+            continue
+        part = [x[rows][None] for x, rows in zip(given, of_each)]
+        one = alone(*part, sink)
+        ours = [x[rows] for x, rows in zip((found[0], *found[2:5]), (of_q, of_q, of_k, of_k))]
+        assert are_equal([one[0][0], one[1][0]], [ours[0], found[1][:, of_q]]), "alone o differs"
+        if options.get("level", "run") != "run":
+            assert are_equal([x[0] for x in one[2:5]], ours[1:]), "alone gradients differ"
+        if sink is not None:
+            dsinks[-1] = one[5]
+        exact = [np.asarray(x, np.float64).swapaxes(1, 2) for x in part]
+        o, lse = reference.forward(*exact[:3], **program)
+        gradients = reference.backward(*exact, o, lse, **program)
+        expected[0][of_q], expected[1][:, of_q] = o[0].swapaxes(0, 1), lse[0]
+        for place, rows in zip((2, 3, 4), of_each):
+            expected[place][rows] = gradients[NAMES[place]][0].swapaxes(0, 1)
+        if sink is not None:
+            expected[5] += gradients["dsink"][0]
+    if sink is not None and options.get("level", "run") != "run":
+        assert are_equal([summed(jnp.stack(dsinks))], [found[5]]), "dsink alone differs"
+    errors = _errors(found, expected)
+    print(np.diff(cu[0]), np.diff(cu[1]), q.shape, options, errors, flush=True)
+    for name, error in errors.items():
+        assert error < (MOST_OF_DSINK if name == "dsink" else MOST_ERROR), errors
+
+
+def _errors(found: Any, expected: Any) -> dict[str, float]:
+    """Of what is finite; what is 0, or -inf, is so exactly."""
+    errors = {}
+    for name, one, other in zip(NAMES, found, expected):
+        one, is_exact = np.asarray(one, np.float64), np.isinf(other) | (other == 0)
+        rest = np.where(is_exact, 0, other)
+        if name in ("o", "lse"):
+            assert (one[is_exact] == other[is_exact]).all(), name
+        assert np.isfinite(one[~np.isinf(other)]).all(), name
+        difference = np.linalg.norm(np.where(np.isinf(other), 0, one) - rest)
+        errors[name] = float(difference / max(np.linalg.norm(rest), 1e-30))
+    return errors
+
+
 def main() -> int:
     for rows, kv_rows, of_v, options in CASES:
         for turned in (False, True):
             check(rows, kv_rows, of_v, options, turned)
+    for case in OF_LISTS:
+        check_lists(*case)
     print("ok")
     return 0
 
