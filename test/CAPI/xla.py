@@ -372,84 +372,6 @@ def forwards() -> None:
         assert (code, message) == (INVALID, f"dash: {said}"), message
 
 
-def lists() -> None:
-    """Packed sequences: both offsets are operands, behind them what results share their memory
-    with. What is launched is that of Kernel.backward and Kernel.forward."""
-    heads, kv_heads, q_rows, kv_rows, bounds = 4, 2, 1000, 1100, 8
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("q", "do", "o", "dq"), (q_rows, heads, 64))
-    shapes |= dict.fromkeys(("k", "v", "dk", "dv"), (kv_rows, kv_heads, 64))
-    shapes |= {"lse": (heads, q_rows), "sink": (heads,), "dsink": (bounds - 1, heads)}
-    shapes |= dict.fromkeys(("cu_seqlens_q", "cu_seqlens_kv"), (bounds,))
-    types = {"cu_seqlens_q": "i32", "cu_seqlens_kv": "i32"}
-    types |= dict.fromkeys(("lse", "sink", "dsink"), "f32")
-    tensors = {
-        name: Tensor((i + 1) << 40, shape, contiguous(shape), types.get(name, "bf16"))
-        for i, (name, shape) in enumerate(shapes.items())
-    }
-    sizes = dict(zip((*SIZES, "bounds"), (1, heads, kv_heads, q_rows, kv_rows, bounds)))
-    for is_forward, has_sink in itertools.product((False, True), (False, True)):
-        wanted = Wanted(64, 64, "bf16", CAUSAL, is_list=True, has_sink=has_sink)
-        if is_forward:
-            wanted = wanted._replace(is_forward=True, level="row")
-        program, options, _ = program_of(wanted)
-        made = Kernel.compile(program, options, driver=driver)
-        plan = Plan(Kernel.compile(program, options)._make_kernel(Handle()), 0, sizes, {}, False)
-        size = aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT
-        names = [one["name"] for one in made.manifest["tensors"]]
-        written = [one["name"] for one in made.manifest["tensors"] if one["access"] != "read"]
-        found = {name: (one.dtype, one.shape, one.pointer) for name, one in tensors.items()}
-        operands = [found[name] for name in (*(x for x in names if x not in written), *written)]
-        results = [*(found[name] for name in written), ("u8", (size,), MEMORY + 128)]
-        attributes = GIVEN | {"program": program, "options": options, "layout": "thd"}
-        attributes |= {"certificate": made.certificate}
-
-        def ask(
-            operands: list[Any],
-            results: list[Any] = results,
-            attributes: dict[str, Any] = attributes,
-        ) -> Any:
-            return Host(stream=7).call(HANDLER, EXECUTE, operands, results, attributes)
-
-        driver.calls()
-        for stage in (INSTANTIATE, INITIALIZE):
-            assert Host().call(HANDLER, stage, operands, results, attributes) is None
-        assert ask(operands) is None
-        ours = driver.launches()
-        given = {name: tensors[name] for name in names}
-        launch = made.forward if is_forward else made.backward
-        launch(**given, scale=0.25, layout="thd")
-        theirs = driver.launches()[-len(ours) :]
-        entries = {entry["name"]: entry for entry in made.manifest["entries"]}
-        assert ours[0].name.endswith("_sequences") and len(ours) == len(entries)
-        for one, other in zip(ours, theirs, strict=True):
-            assert (one.name, one.grid) == (other.name, other.grid)
-            one_by_name, other_by_name = (x.values(entries[one.name]) for x in (one, other))
-            assert {x: y for x, y in one_by_name.items() if not is_workspace(x)} == {
-                x: y for x, y in other_by_name.items() if not is_workspace(x)
-            }
-        read, count = len(operands) - len(written), len(operands)
-        elsewhere = (*operands[-1][:2], operands[-1][2] + 256)
-        of_one = f"operand {count - 1}: expected the memory of result {len(written) - 1}, in which"
-        for wrong, said in (
-            (
-                operands[:read],
-                f"expected {count} operands and {len(results)} results, found {read} and"
-                f" {len(results)}",
-            ),
-            (
-                [*operands[:-1], elsewhere],
-                f"{of_one} rows outside of all sequences stay as they are, found other memory;"
-                " alias them",
-            ),
-            (
-                [*operands[: read - 1], ("i32", (9,), 20 << 40), *operands[read:]],
-                "cu_seqlens_kv: expected bounds = 8, found 9 in shape (9,) of [bounds]",
-            ),
-        ):
-            assert ask(wrong) == (INVALID, f"dash: {said}"), ask(wrong)
-        assert not driver.launches()
-
-
 def errors() -> None:
     given, host = tensors(), Host()
     operands, results = buffers(given)
@@ -652,7 +574,6 @@ for test in (
     tables,
     sinks,
     forwards,
-    lists,
     errors,
     sizes_come_and_go,
     threads,

@@ -195,7 +195,7 @@ def check_list(
 
 
 def _errors(found: Any, expected: Any) -> dict[str, float]:
-    """Of what is finite; what is 0, or -inf, is so exactly."""
+    """Those of finite numbers. An o of 0, and an LSE of -inf, have none at all."""
     errors = {}
     for name, one, other in zip(NAMES, found, expected):
         one, is_exact = np.asarray(one, np.float64), np.isinf(other) | (other == 0)

@@ -224,6 +224,7 @@ def traced() -> None:
     exported = jax.export.export(compute, disabled_checks=allowed)(*given, *CU)
     for cu, ours in zip(several, expected):
         demand_equal(exported.call(*given, *cu), ours)
+    assert NO_VMAP.startswith("packed sequences are a batch: put those of vmap's dimension one ")
     for axes in ((0, None), (None, 0)):
         mapped = jax.vmap(
             lambda q, cu: attention(q, *given[1:], cu_seqlens_q=cu, cu_seqlens_k=CU[1]), axes

@@ -348,6 +348,10 @@ def refusals() -> None:
             "max_seqlen_q": bound,
         }
         assert dash_attn.explain(q, k, v, **wrong).refusal == message
+    alone = dash_attn.explain(q, k, v, cu_seqlens_q=cu).refusal
+    assert alone.startswith("cu_seqlens_k: expected numbers that ascend from 0 to 20 at most"), (
+        alone
+    )
     explained = dash_attn.explain(q, k, v, causal=True, level="batch", **given)
     assert explained and "symmetric-shift, level batch" in str(explained), explained
     assert explained.forward.endswith(", level row"), explained

@@ -98,11 +98,11 @@ def attention(
 
     level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
     "batch", those of a sequence do not depend on the other sequences, in a batch or packed; with
-    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of level
-    `row`: a row's bits follow from its own query, and the keys and values that it sees. "cudnn":
-    cuDNN's, which serves fewer calls and promises level "run" alone. It takes any scale, and
-    windows have a right side of 0 there. The share of a sink is removed from an o that is
-    rounded, which rounds once more.
+    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of
+    level `row`: a row's bits follow from its own query, and the keys and values that it sees.
+    "cudnn": cuDNN's, which serves fewer calls and promises level "run" alone. It takes batches
+    with any scale, and windows have a right side of 0 there. The share of a sink is removed from
+    an o that is rounded, which rounds once more.
 
     Everything except the arrays must be known when a program is traced, sizes and the number of
     sequences too. In `shard_map`, devices may divide batch and heads: each computes its own.

@@ -59,7 +59,7 @@ class Options(NamedTuple):
 
     @property
     def offsets(self) -> tuple[Any, ...]:
-        """Those of q and of k; none of a batch. Of options that are not refused."""
+        """Those of q and of k, of options that are not refused; none of a batch."""
         of_q, of_k = self.cu_seqlens
         return (of_q, of_q if of_k is None else of_k) if self.is_packed else ()
 
