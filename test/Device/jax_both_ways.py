@@ -60,8 +60,9 @@ OF_LISTS: tuple[tuple[int, int, bool, dict[str, Any]], ...] = (
 )
 
 
-def both_ways(options: dict[str, Any]) -> Callable[..., Any]:
-    """A program of o, the LSE and the gradients of q, k, v and the sink, if there is one."""
+def both_ways(options: dict[str, Any], *, of_lse: bool = True) -> Callable[..., Any]:
+    """A program of o, the LSE and the gradients of q, k, v and the sink, if there is one. of_lse:
+    the LSE has a gradient, of zeros; else the kernel takes o in place of delta."""
 
     def compute(q: Any, k: Any, v: Any, do: Any, sink: Any = None, *cu: Any) -> Any:
         of_both = dict(zip(("cu_seqlens_q", "cu_seqlens_k"), cu))
@@ -69,7 +70,11 @@ def both_ways(options: dict[str, Any]) -> Callable[..., Any]:
         def attended(q: Any, k: Any, v: Any, sink: Any = None) -> Any:
             return attention(q, k, v, sink=sink, return_lse=True, **of_both, **options)
 
-        (o, lse), pull = jax.vjp(attended, q, k, v, *(() if sink is None else (sink,)))
+        given = (q, k, v) if sink is None else (q, k, v, sink)
+        if not of_lse:
+            o, pull, lse = jax.vjp(attended, *given, has_aux=True)
+            return o, lse, *pull(do)
+        (o, lse), pull = jax.vjp(attended, *given)
         return o, lse, *pull((do, jnp.zeros_like(lse)))
 
     return jax.jit(compute)
@@ -130,6 +135,8 @@ def check_lists(head_dim: int, of_v: int, has_sink: bool, options: dict[str, Any
         offsets = [jnp.asarray(one, jnp.int32) for one in cu]
         found.append(jax.block_until_ready(compute(*spoilt[-1], sink, *offsets)))
         assert are_equal(found[-1], compute(*given, sink, *offsets)), "rows outside leave a trace"
+        plain = both_ways(options, of_lse=False)(*spoilt[-1], sink, *offsets)
+        assert are_equal(found[-1], plain), "a gradient of zeros of the LSE changes bits"
         said = explain(*given[:3], sink=sink, **_named(offsets), **options)
         assert said and said.forward.endswith(", level row"), said
     for cu, whole, first in zip(bounds, spoilt, found):
