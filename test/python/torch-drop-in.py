@@ -1,7 +1,7 @@
 # RUN: %torch_python %s %t
 # REQUIRES: torch, plain-libdash
 """enable(): which gradients of PyTorch's own attention become ours, what computes the others, and
-what is put back. Then the memory of launches in PyTorch."""
+what is put back. Then the memory of launches in PyTorch. Forward passes: torch-drop-in-forward."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
 from dash_attn.kernel.problem import window_of  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
-from dash_attn.torch.dropin import (
+from dash_attn.torch.aten_backward import (
     CUDNN,
     EFFICIENT,
     FLASH,
     SDPA_CUDNN,
     SDPA_EFFICIENT,
     SDPA_FLASH,
-    deterministically,
-    unknown,
 )  # noqa: E402
+from dash_attn.torch.dropin import deterministically, unknown  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
 
 TMP = Path(sys.argv[1])
@@ -473,7 +472,7 @@ def without_gradient() -> None:
         NoGradient.apply(
             ATEN._scaled_dot_product_cudnn_attention(q, k, v, None, True)[0]
         ).sum().backward()
-        assert seen == [None] and not drop_in.served and q.grad is None
+        assert seen == [None] and not drop_in.served[SDPA_CUDNN] and q.grad is None
     LIBRARY.impl(SDPA_CUDNN, sdpa_cudnn, "CPU", allow_override=True)
 
 

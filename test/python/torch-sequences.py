@@ -19,7 +19,7 @@ import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention  # noqa: E402
 from dash_attn.reference import Mask, backward, forward  # noqa: E402
 from dash_attn.torch import operator, problem  # noqa: E402
-from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
+from dash_attn.torch.aten_backward import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
 
 BF16, EMPTY = torch.bfloat16, torch.empty(0)
 # Lengths of q and of k; the fourth's first rows see nothing under a causal mask.

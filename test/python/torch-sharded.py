@@ -28,7 +28,7 @@ from torch.distributed.tensor import (
 from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
-from dash_attn.torch.sinks import add_sink  # noqa: E402
+from dash_attn.torch.foreign import foreign_operator  # noqa: E402
 
 DEVICES = 2
 
@@ -136,10 +136,11 @@ def with_sink(mesh: Any) -> None:
             distribute_tensor(x.detach(), mesh, [way]).requires_grad_()
             for x, way in zip(whole, ways)
         ]
-        # The forward pass's operator.
-        operands = [whole[0].detach(), whole[0].detach()[..., 0].float(), whole[3].detach().float()]
-        found = add_sink(*(distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways[1:])))
-        for one, other in zip(found, add_sink(*operands), strict=True):
+        # The operator of PyTorch's forward pass.
+        operands = [*(x.detach() for x in whole[:3]), whole[3].detach().float()]
+        spread = [distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways)]
+        found, given = foreign_operator(*spread[:3], -1, 0, 0.125, spread[3]), operands[:3]
+        for one, other in zip(found, foreign_operator(*given, -1, 0, 0.125, operands[3])):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
         o, lse = attention(*parts[:3], causal=True, sink=parts[3], return_lse=True)
         of_both = torch.autograd.grad(

@@ -20,7 +20,8 @@ import dash_attn.transformers  # noqa: E402
 from torch._dynamo.testing import AotEagerAndRecordGraphs  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
-from dash_attn.torch import operator, sinks  # noqa: E402
+from dash_attn.torch import operator  # noqa: E402
+from dash_attn.torch.foreign import foreign_forward, foreign_operator  # noqa: E402
 from dash_attn.torch.forward import forward_operator  # noqa: E402
 
 HEADS, KV_HEADS, ROWS = 4, 2, 12
@@ -118,8 +119,8 @@ def gradients() -> None:
 
 
 def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> list[torch.Tensor]:
-    """By a graph that has dash's forward, or PyTorch's and the operator for the sink's part; it has
-    no sigmoid that a compiler would compute by code of its own."""
+    """By a graph that has one operator, dash's forward or PyTorch's with the sink's part; it has no
+    sigmoid that a compiler would compute by code of its own."""
     torch._dynamo.reset()
     backend = AotEagerAndRecordGraphs()
     ours = found(
@@ -128,35 +129,35 @@ def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> li
         **options,
     )
     called = [node.target for graph in backend.fw_graphs for node in graph.graph.nodes]
-    of_sink = sinks.add_sink if options.get("forward") == "torch" else forward_operator
-    counts = [called.count(one) for one in (sinks.add_sink, forward_operator)]
-    assert called.count(of_sink) == sum(counts) == 1, called
+    of_both = {"torch": foreign_operator, "dash": forward_operator}
+    counts = {name: called.count(one) for name, one in of_both.items()}
+    assert counts.pop(options.get("forward", "dash")) == 1 and not any(counts.values()), called
     assert not any("sigmoid" in str(one) for one in called), called
     return ours
 
 
 def in_operator() -> None:
-    """The same bits and strides as what is computed in place, with o of rows that lie in any order;
-    those of a compiler, too."""
-    for dtype in (torch.bfloat16, torch.float16):
-        for o in (
-            torch.randn(3, HEADS, 500, 64),
-            torch.randn(3, 500, HEADS, 64).transpose(1, 2),
-            torch.randn(500, HEADS, 64).transpose(0, 1),
-        ):
-            o, lse, sink = o.to(dtype), 4 * torch.randn(o.shape[:-1]), torch.linspace(-2, 3, HEADS)
-            lse[..., 7] = torch.inf
-            before, theirs = o.clone(), sinks.with_sink(o.clone(), lse, sink)
-            ours = sinks.add_sink(o, lse, sink)
-            demand_same(ours, theirs)
-            assert torch.equal(o, before) and [x.stride() for x in ours] == [
-                x.stride() for x in theirs
-            ]
-            torch.library.opcheck(
-                sinks.add_sink,
-                (o, lse, sink),
-                test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
-            )
+    """PyTorch's forward has the same bits and strides as an operator, of batches that lie in any
+    order, and of packed sequences; those of a compiler, too."""
+    sink, cu = torch.linspace(-2, 3, HEADS), torch.tensor([0, 5, ROWS], dtype=torch.int32)
+    q, k, v = (x.detach() for x in tensors()[:3])
+    turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
+    packed = [x[0].transpose(0, 1) for x in (q, k, v)]
+    for given in (
+        (q, k, v, -1, 0, 0.125, sink),
+        (*turned, -1, -1, 0.3, sink),
+        (*turned, 3, 0, 0.125, sink),
+        (q, k, v, -1, 0, 0.125),
+        (*packed, -1, 0, 0.125, sink, cu, None, 7, 7),
+    ):
+        ours, theirs = foreign_operator(*given), foreign_forward(*given)
+        demand_same(ours, theirs)
+        assert [x.stride() for x in ours] == [x.stride() for x in theirs]
+        torch.library.opcheck(
+            foreign_operator,
+            given,
+            test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
+        )
     for options in (
         {"forward": "torch"},
         {"causal": True},

@@ -38,17 +38,19 @@ def launch_forward(
     sink: torch.Tensor | None = None,
     cu_q: torch.Tensor | None = None,
     cu_k: torch.Tensor | None = None,
+    out: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What the operator does: o, of q's layout with the head dim of v, and the LSE, float32 of
     [batch, heads, rows], on the current stream.
 
     softcap: 0 for none; sink: [heads] of float32. cu_q, cu_k: offsets of packed sequences; then
     the LSE is [heads, rows], rows outside of all sequences are 0 in o and -inf in the LSE, and
-    cu_k is cu_q if None. Raises ArgumentError before anything is launched.
+    cu_k is cu_q if None. out: memory for o, in which rows outside of all sequences stay as they
+    are. Raises ArgumentError before anything is launched.
     """
     if not scale > 0:  # which a compiled program may have as a number that varies
         demand(refusal_of_scale(scale))
-    o, lse = outputs(q, k, v, cu_q)
+    o, lse = outputs(q, k, v, cu_q) if out is None else (out, room_for_lse(q, cu_q))
     if cu_q is not None:
         tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
         tensors |= {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
@@ -57,7 +59,8 @@ def launch_forward(
     device = q.device.index
     stream = torch._C._cuda_getCurrentRawStream(device)
     seen = signature(q, k, v) if sink is None else signature(q, k, v, sink)
-    key = (NAME, seen, left, right, softcap, stream, device)
+    steps = None if out is None else out.stride()
+    key = (NAME, seen, left, right, softcap, stream, device, steps)
     try:
         found = launches[key]  # none has a `seen` of None
     except KeyError:
@@ -69,7 +72,7 @@ def launch_forward(
             launches[key] = found
     ready, odd = found
     addresses = (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr())
-    if ready is None or (addresses[0] | addresses[1] | addresses[2]) & odd:
+    if ready is None or (addresses[0] | addresses[1] | addresses[2] | addresses[3]) & odd:
         tensors = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
         pieces.forward((left, right), "bhsd", scale, softcap, **tensors)
     else:
@@ -92,7 +95,7 @@ def _prepare(
     """What launches tensors of these shapes and strides, None where they are no single launch,
     and which bits of addresses must not be set."""
     coverage = coverage_of(q, k, v)
-    if not pieces.is_whole(q, k, "bhsd", coverage) or not all(map(is_readable, (q, k, v))):
+    if not pieces.is_whole(q, k, "bhsd", coverage) or not all(map(is_readable, (q, k, v, o))):
         return None, 0
     kernel = kernel_of(
         forward_of(q, k, v, window, "bhsd", softcap=softcap, has_sink=sink is not None)
@@ -106,9 +109,7 @@ def outputs(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Memory for o and the LSE; filled where packed sequences may leave rows out."""
     if cu_q is not None:
-        o = q.new_zeros((*q.shape[:2], v.shape[2]))
-        lse = q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
-        return o, lse
+        return q.new_zeros((*q.shape[:2], v.shape[2])), room_for_lse(q, cu_q)
     if q.shape[3] == v.shape[3]:
         o = torch.empty_like(q)
     else:
@@ -117,7 +118,13 @@ def outputs(
         sizes = (batch, rows, heads) if is_turned else (batch, heads, rows)
         o = q.new_empty((*sizes, v.shape[3]))
         o = o.transpose(1, 2) if is_turned else o
-    return o, q.new_empty(q.shape[:3], dtype=torch.float32)
+    return o, room_for_lse(q, None)
+
+
+def room_for_lse(q: torch.Tensor, cu_q: torch.Tensor | None) -> torch.Tensor:
+    if cu_q is None:
+        return q.new_empty(q.shape[:3], dtype=torch.float32)
+    return q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
 
 
 implement(NAME, "CUDA")(launch_forward)

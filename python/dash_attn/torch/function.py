@@ -9,7 +9,7 @@ import torch
 from ..kernel.coverage import Coverage
 from ..kernel.problem import DASH, LAYOUTS, Window, demand, plain, plain_options, window_of
 from . import pieces
-from .foreign import foreign_forward
+from .foreign import foreign_forward, foreign_operator
 from .forward import forward_operator, launch_forward
 from .operator import Gradients, fold, gradients, launch_any, unfold
 from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, signature
@@ -294,10 +294,11 @@ def _forward(
     forward: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE. level: of gradients alone."""
+    plain = is_plain(q, k, v)  # then without the operators, which cost the host more
     if forward != DASH:
-        return foreign_forward(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
-    # without the operator, which costs the host more
-    function = launch_forward if is_plain(q, k, v) else forward_operator
+        function = foreign_forward if plain else foreign_operator
+        return function(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
+    function = launch_forward if plain else forward_operator
     numbers = None if sink is None else sink.float()
     return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k)
 

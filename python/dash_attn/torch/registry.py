@@ -4,7 +4,9 @@ before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -55,3 +57,25 @@ def implement(name: str, key: str) -> Callable[[Callable[..., Any]], Callable[..
 def _overload(name: str) -> Any:
     space, _, operator = name.partition("::")
     return getattr(getattr(torch.ops, space), operator).default
+
+
+# One for all copies of the package, as the operators are: another copy may have replaced PyTorch's.
+_thread = _overload("aten::_flash_attention_forward").__dict__.setdefault(
+    "_dash_foreign", threading.local()
+)
+
+
+@contextmanager
+def foreign() -> Iterator[None]:
+    """Inside, PyTorch's operators of attention are PyTorch's own on this thread, also while
+    `enable` has replaced them."""
+    was = is_foreign()
+    _thread.is_foreign = True
+    try:
+        yield
+    finally:
+        _thread.is_foreign = was
+
+
+def is_foreign() -> bool:
+    return getattr(_thread, "is_foreign", False)

@@ -6,16 +6,16 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .foreign import foreign_operator
 from .forward import forward_operator
 from .operator import gradients
-from .sinks import add_sink
 
 _known = False
 
 
 def refusal_of_sharding(q: Any, k: Any, layout: str) -> str | None:
     """Why tensors that are sharded like this are refused; None if they are not, or not sharded.
-    Teaches DTensor the operator."""
+    Teaches DTensor the operators."""
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(q, module.DTensor) or not isinstance(k, module.DTensor):
         return None
@@ -88,8 +88,13 @@ def _teach() -> None:
             for way, of_sink in zip(ways, of_sinks)
         ]
 
-    @register_sharding(add_sink)
-    def rule_of_sink(o: Any, lse: Any, sink: Any) -> list[Any]:
-        return [([way] * 2, [way, way, of_sink]) for way, of_sink in zip(ways, of_sinks)]
+    @register_sharding(foreign_operator)
+    def rule_of_foreign(
+        q: Any, k: Any, v: Any, left: int, right: int, scale: float, sink: Any = None, *rest: Any
+    ) -> list[Any]:
+        return [
+            ([way] * 2, [*[way] * 3, *[None] * 3, None if sink is None else of_sink])
+            for way, of_sink in zip(ways, of_sinks)
+        ]
 
     _known = True

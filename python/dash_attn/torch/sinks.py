@@ -13,7 +13,6 @@ import torch
 
 from ..kernel import problem
 from .problem import dtype_of, is_sharded, refusal_of_kind
-from .registry import SPACE, define, implement
 
 
 def refusal_of_sink(
@@ -42,44 +41,14 @@ def refusal_of_sink(
     return None
 
 
-ADDED = f"{SPACE}::add_sink"
-define(ADDED, "(Tensor o, Tensor lse, Tensor sink) -> (Tensor, Tensor)")
-
-
-@implement(ADDED, "CompositeExplicitAutograd")
-def _add(
-    o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    factor, lse = _parts(lse, sink)
-    return torch.mul(o, factor, out=torch.empty_like(o)), lse
-
-
-@implement(ADDED, "fake")
-def _fake_added(
-    o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.empty_like(o), torch.logaddexp(lse, sink[:, None])
-
-
-add_sink = getattr(torch.ops, SPACE).add_sink.default
-
-
-def _parts(lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the rows of o shrink by, and the LSE with the sink."""
-    logarithm = sink[:, None]
-    return torch.sigmoid(lse - logarithm)[..., None], torch.logaddexp(lse, logarithm)
-
-
 def with_sink(
     o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has
     the sink, too. May write to o.
 
-    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are
-    given an operator to call. What they trace by is a mode; not all of them say that they
-    compile."""
-    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
-        return add_sink(o, lse, sink)
-    factor, lse = _parts(lse, sink)
-    return o.mul_(factor), lse
+    Compilers have sigmoids and logarithms of their own, whose last bits are others: only what
+    they do not look into may call it."""
+    logarithm = sink[:, None]
+    factor = torch.sigmoid(lse - logarithm)[..., None]
+    return o.mul_(factor), torch.logaddexp(lse, logarithm)

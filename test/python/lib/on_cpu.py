@@ -19,6 +19,7 @@ from dash_attn.torch.problem import HAS_SPLITS
 
 # By whom gradients were computed, window, scale.
 LAUNCHED: list[tuple[str, tuple[int, int], float]] = []
+FORWARDS: list[str] = []  # by whom these were computed
 
 
 def forward(
@@ -34,6 +35,7 @@ def forward(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """cuDNN's: causal at the top left, LSE with a dimension of 1."""
+    FORWARDS.append("cudnn")
     assert (
         bias is None
         and with_lse
@@ -72,6 +74,7 @@ def flash_forward(
     **_: Any,
 ) -> tuple[Any, ...]:
     """FlashAttention's: [batch, rows, heads, head_dim], or packed, masks at the bottom right."""
+    FORWARDS.append("flash")
     assert q.shape[-1] == k.shape[-1] == v.shape[-1]
     assert not dropout and not causal and not debug
     if cum_q is not None:
@@ -145,10 +148,13 @@ def own_forward(
     sink: Any = None,
     cu_q: Any = None,
     cu_k: Any = None,
+    out: Any = None,
 ) -> tuple[Any, ...]:
     """The operator of dash's forward: in a list, rows outside of all sequences are 0, and -inf in
     the LSE."""
+    FORWARDS.append("dash")
     o, lse = outputs(q, k, v, cu_q)
+    o = o if out is None else out
     rest = {"scale": scale, "mask": Mask(left, right), "softcap": softcap or None, "sink": sink}
     if cu_q is None:
         one, sums = reference.forward(q, k, v, **rest)
@@ -363,25 +369,32 @@ def launch_any(
 
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, forward, problem, refusal = (
-        importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "forward", "problem", "refusal")
-    )
-    torch.library.impl(operator.NAME, "CPU", launch_any)
-    torch.library.impl(forward.NAME, "CPU", own_forward)
-    function.launch_forward = own_forward
-    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch_any = (
-        "cpu",
-        "CPU",
-        launch,
-        launch_of_dropin,
-        launch_any,
-    )
-    for module in (refusal, dropin):
-        module.refusal_of_device = lambda index: None
+    names = ("function", "foreign", "operator", "forward", "problem", "refusal", "dropin")
+    calls = ("aten_forward", "aten_backward", "aten_calls")
+    of = {name: importlib.import_module(f"{package}.torch.{name}") for name in (*names, *calls)}
+    torch.library.impl(of["operator"].NAME, "CPU", launch_any)
+    torch.library.impl(of["forward"].NAME, "CPU", own_forward)
+    torch.library.impl(of["foreign"].NAME, "CPU", of["foreign"].foreign_forward)
+    for name in ("function", "aten_forward"):
+        of[name].launch_forward = own_forward
+    of["function"].launch_any, of["problem"].DEVICE, of["dropin"].KEY = launch_any, "cpu", "CPU"
+    of["aten_backward"].launch, of["aten_backward"].launch_list = launch, launch_of_dropin
+    for name in ("refusal", "aten_calls"):
+        of[name].refusal_of_device = lambda index: None
+
+
+def not_here(*_: Any, **__: Any) -> Any:
+    raise AssertionError("expected a test that computes it")
 
 
 LIBRARY = torch.library.Library("aten", "IMPL")
 LIBRARY.impl("_scaled_dot_product_cudnn_attention", forward, "CPU")
 LIBRARY.impl("_flash_attention_forward", flash_forward, "CPU")
+for name in (
+    "_scaled_dot_product_flash_attention",
+    "_cudnn_attention_forward",
+    "_efficient_attention_forward",
+    "_flash_attention_forward_no_dropout_inplace",
+):
+    LIBRARY.impl(name, not_here, "CPU")
 serve("dash_attn")
