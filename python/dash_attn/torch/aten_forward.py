@@ -48,6 +48,7 @@ WHOSE = {
     CUDNN: "cuDNN's",
     EFFICIENT: "memory-efficient attention's",
 }
+is_capturing = torch.cuda.is_current_stream_capturing
 PADDED_LSE = 32  # rows, of which memory-efficient attention's has a multiple
 
 
@@ -127,7 +128,7 @@ def _by_flash(
     layout: str = "bshd",
 ) -> Any:
     """o and the LSE of a batch, or of packed sequences, [rows, heads, head_dim]. others: what newer
-    versions of the operator take. Of these splits of keys are nothing to a forward that has none."""
+    versions of the operator take; a number of splits means nothing to a forward without any."""
     is_list = has_offsets(cum_q)
     reason = (
         _refusal_of_debug(debug)
@@ -229,7 +230,7 @@ def efficient(
     o, lse = found
     lse = _padded(lse) if with_lse else lse.new_empty((*lse.shape[:2], 0))
     # on the host, as PyTorch has them, but for a graph
-    device = q.device if torch.cuda.is_current_stream_capturing() else "cpu"
+    device = q.device if is_capturing() else "cpu"
     seeds = (torch.empty((), dtype=torch.int64, device=device) for _ in range(2))
     return (o, lse, *seeds, q.shape[1], k.shape[1])
 
@@ -262,7 +263,7 @@ def _as_flash_has_it(lse: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(lse: torch.Tensor) -> torch.Tensor:
-    """Of a multiple of rows, infinite where there are none."""
+    """Filled up to a multiple of rows, with infinite ones."""
     more = -lse.shape[-1] % PADDED_LSE
     return torch.nn.functional.pad(lse, (0, more), value=math.inf) if more else lse
 
@@ -277,7 +278,9 @@ def _no_debug_mask(q: torch.Tensor) -> torch.Tensor:
 
 
 def _refusal_of_debug(debug: bool) -> str | None:
-    return "expected no mask of a dropout to be returned, found return_debug_mask" if debug else None
+    return (
+        "expected no mask of a dropout to be returned, found return_debug_mask" if debug else None
+    )
 
 
 def _refusal_of_scale(scale: float | None) -> str | None:

@@ -50,7 +50,7 @@ def launch_forward(
     """
     if not scale > 0:  # which a compiled program may have as a number that varies
         demand(refusal_of_scale(scale))
-    o, lse = outputs(q, k, v, cu_q) if out is None else (out, room_for_lse(q, cu_q))
+    o, lse = outputs(q, k, v, cu_q, out)
     if cu_q is not None:
         tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
         tensors |= {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
@@ -105,12 +105,20 @@ def _prepare(
 
 
 def outputs(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor | None
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cu_q: torch.Tensor | None,
+    out: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Memory for o and the LSE; filled where packed sequences may leave rows out."""
+    """Memory for o and the LSE; filled where packed sequences may leave rows out. out: that for o,
+    where there is some."""
     if cu_q is not None:
-        return q.new_zeros((*q.shape[:2], v.shape[2])), room_for_lse(q, cu_q)
-    if q.shape[3] == v.shape[3]:
+        o = q.new_zeros((*q.shape[:2], v.shape[2])) if out is None else out
+        return o, q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
+    if out is not None:
+        o = out
+    elif q.shape[3] == v.shape[3]:
         o = torch.empty_like(q)
     else:
         batch, heads, rows, _ = q.shape
@@ -118,13 +126,7 @@ def outputs(
         sizes = (batch, rows, heads) if is_turned else (batch, heads, rows)
         o = q.new_empty((*sizes, v.shape[3]))
         o = o.transpose(1, 2) if is_turned else o
-    return o, room_for_lse(q, None)
-
-
-def room_for_lse(q: torch.Tensor, cu_q: torch.Tensor | None) -> torch.Tensor:
-    if cu_q is None:
-        return q.new_empty(q.shape[:3], dtype=torch.float32)
-    return q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
+    return o, q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
 implement(NAME, "CUDA")(launch_forward)

@@ -161,7 +161,7 @@ def own_forward(
         return o.copy_(one), lse.copy_(sums)
     for of_q, of_k in sequences(cu_q, cu_q if cu_k is None else cu_k):
         if of_k.stop == of_k.start:
-            lse[:, of_q] = -torch.inf if sink is None else sink[:, None]
+            o[of_q], lse[:, of_q] = 0, -torch.inf if sink is None else sink[:, None]
         elif of_q.stop > of_q.start:
             given = one_of(q, of_q), one_of(k, of_k), one_of(v, of_k)
             one, sums = reference.forward(*given, **rest)
@@ -378,6 +378,7 @@ def serve(package: str) -> None:
     for name in ("function", "aten_forward"):
         of[name].launch_forward = own_forward
     of["function"].launch_any, of["problem"].DEVICE, of["dropin"].KEY = launch_any, "cpu", "CPU"
+    of["aten_forward"].is_capturing = lambda: False
     of["aten_backward"].launch, of["aten_backward"].launch_list = launch, launch_of_dropin
     for name in ("refusal", "aten_calls"):
         of[name].refusal_of_device = lambda index: None
