@@ -1,5 +1,5 @@
-"""dash_attn.attention and the drop-in: gradients beside float64, the same bits however PyTorch runs
-them, nothing kept."""
+"""dash_attn.attention: gradients beside float64, the same bits however PyTorch runs them, nothing
+kept. The drop-in: drop_in.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from accuracy import BESIDE_ROUNDING, NOISE
 from front_ends import demand_accurate, demand_same
 from group import Failed, Test, demand
 from run_group import ONE_FOR_ALL
@@ -23,7 +22,7 @@ from dash_attn.kernel.orders import texts_of
 from dash_attn.kernel.problem import SEARCHED, Wanted
 from dash_attn.kernel.runtime import Kernel, maker_of
 from dash_attn.measure.bundle import BundledKernel
-from dash_attn.measure.testing import OUTPUTS, Case, allocate, errors, references
+from dash_attn.measure.testing import OUTPUTS, Case, allocate
 from dash_attn.reference import CAUSAL, FULL
 from dash_attn.torch import kernels as registry
 from dash_attn.torch import operator
@@ -58,19 +57,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     ]
     is_one = first.group == ONE_FOR_ALL
     ways = (
-        (
-            from_graph,
-            compiled,
-            drop_in,
-            drop_in_strict,
-            from_threads,
-            from_checkpoint,
-            keeps_nothing,
-            refusals,
-        )
+        (from_graph, compiled, from_threads, from_checkpoint, keeps_nothing, refusals)
         if is_one
-        else (drop_in,)
-        if first.mask in (FULL, CAUSAL)
         else ()
     )
     found += [
@@ -329,103 +317,6 @@ def of_sdpa(
 ) -> dict[str, torch.Tensor]:
     found = computed(tensors, {"causal": causal}, function)
     return {name: found[name] for name in ("o", *OUTPUTS)}
-
-
-def drop_in(problem: Case) -> dict[str, Any]:
-    """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and
-    not before or after."""
-    tensors, record = inputs(problem), {}
-    ours = computed(tensors, asked(problem))
-    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
-        function = by_sdpa(backend)
-        before = of_sdpa(tensors, is_causal(problem), function)
-        with dash_attn.enable() as enabled:
-            served = sum(enabled.served.values())
-            first = of_sdpa(tensors, is_causal(problem), function)
-            for number in range(10):
-                poison_cache()
-                demand_same(
-                    of_sdpa(tensors, is_causal(problem), function),
-                    first,
-                    f"{backend}, run {number}",
-                )
-            demand(
-                sum(enabled.served.values()) - served == 11,
-                f"{backend}: expected 11 calls to be served",
-                served=dict(enabled.served),
-            )
-            torch._dynamo.reset()
-            by_inductor = torch.compile(function, fullgraph=True)
-            demand_same(
-                of_sdpa(tensors, is_causal(problem), by_inductor), first, f"{backend}, compiled"
-            )
-            demand(
-                sum(enabled.served.values()) - served == 12,
-                f"{backend}: compiled programs go past it",
-                served=dict(enabled.served),
-            )
-            record[backend.name] = dict(enabled.served)
-        of_sdpa(tensors, is_causal(problem), function)
-        demand(sum(enabled.served.values()) - served == 12, f"{backend}: it goes on after its end")
-        demand_same({"o": first["o"]}, {"o": before["o"]}, f"{backend}, forward")
-        if backend == SDPBackend.CUDNN_ATTENTION:
-            demand_same(first, ours, "cuDNN's forward with our backward is attention()")
-        else:
-            exact = references(
-                problem,
-                {name: x.detach() for name, x in tensors.items()}
-                | {"o": ours["o"], "lse": ours["lse"]},
-            )
-            found, theirs = (
-                errors({name: x[name] for name in OUTPUTS}, *exact) for x in (first, before)
-            )
-            demand(
-                all(found[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE) for name in OUTPUTS),
-                "gradients are worse than before",
-                found=found,
-                theirs=theirs,
-            )
-    with dash_attn.enable() as enabled, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        leaves = [tensors[name] for name in ("q", "k", "v")]
-        o = F.scaled_dot_product_attention(
-            *leaves, is_causal=is_causal(problem), dropout_p=0.1, enable_gqa=True
-        )
-        first = torch.autograd.grad(o, leaves, tensors["do"], retain_graph=True)
-        again = torch.autograd.grad(o, leaves, tensors["do"])
-        demand(
-            all(map(torch.equal, first, again)),
-            "what is left to FlashAttention differs from run to run",
-        )
-        demand(
-            any("no dropout" in reason for _, reason in enabled.left),
-            "dropout was not left to FlashAttention",
-        )
-        demand(not torch.are_deterministic_algorithms_enabled(), "PyTorch's switch was left on")
-    return record
-
-
-def drop_in_strict(problem: Case) -> dict[str, Any]:
-    """With torch.use_deterministic_algorithms(True), by whichever backend PyTorch chooses."""
-    tensors = inputs(problem)
-    torch.use_deterministic_algorithms(True)
-    try:
-        with dash_attn.enable() as enabled:
-            served = sum(enabled.served.values())
-            first = of_sdpa(tensors, is_causal(problem), by_sdpa(None))
-            demand_same(of_sdpa(tensors, is_causal(problem), by_sdpa(None)), first, "strict mode")
-            demand(
-                sum(enabled.served.values()) - served == 2,
-                "expected both calls to be served",
-                served=dict(enabled.served),
-            )
-            demand_same(
-                computed(tensors, asked(problem)),
-                computed(tensors, asked(problem)),
-                "attention in strict mode",
-            )
-            return {"served": dict(enabled.served)}
-    finally:
-        torch.use_deterministic_algorithms(False)
 
 
 def from_threads(problem: Case) -> None:

@@ -138,8 +138,8 @@ def enabled(before: Before) -> Given:
         before()
         found = torch.autograd.grad(o, leaves, do)
         demanded(
-            sum(dropin.served.values()) == 1,
-            f"expected one served call, found {dropin.served}, left {dropin.left}",
+            sum(dropin.served.values()) == 2,
+            f"expected one served call, both ways, found {dropin.served}, left {dropin.left}",
         )
     return found, lambda: exact(q, k, v, do)
 

@@ -293,8 +293,8 @@ def both_ways(one: Both, inputs: list[dict[str, torch.Tensor]]) -> list[dict[str
             o = scaled_dot_product_attention(*leaves, is_causal=one.mask == CAUSAL, enable_gqa=True)
             gradients = torch.autograd.grad(o, leaves, do)
             demand(
-                sum(enabled.served.values()) == served + 1,
-                f"{one.name}: expected gradients of dash, found {dict(enabled.left)}",
+                sum(enabled.served.values()) == served + 2,
+                f"{one.name}: expected dash both ways, found {dict(enabled.left)}",
             )
     else:
         o = attention(*leaves, sink=given.get("sink"), **mask)

@@ -22,7 +22,7 @@ from dash_attn import ArgumentError, attention, reference
 from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import OUTPUTS
 from dash_attn.reference import relative_error
-from dash_attn.torch.dropin import FLASH
+from dash_attn.torch import aten_backward, aten_forward
 
 Lengths = list[tuple[int, int]]
 NAMES = ("o", "lse", *OUTPUTS)
@@ -128,7 +128,7 @@ def computed(
 
 
 def by_flash(given: dict[str, torch.Tensor], bundled: BundledKernel) -> dict[str, torch.Tensor]:
-    """FlashAttention's operator, whose backward pass the drop-in replaces."""
+    """FlashAttention's operator, which the drop-in replaces, both ways."""
     leaves, (left, right) = [given[name] for name in ("q", "k", "v")], sides(bundled)
     o, lse, *_ = torch.ops.aten._flash_attention_forward(
         *leaves,
@@ -242,24 +242,29 @@ def repeats(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def drop_in(bundled: BundledKernel) -> dict[str, Any]:
+    """The operator's o, LSE and gradients are those of attention(); with forward="torch" o and the
+    LSE stay PyTorch's."""
     given = inputs(bundled, [(700, 700), (64, 64), (1236, 1236)], 8, 4)
-    before = by_flash(given, bundled)
+    before, ours = by_flash(given, bundled), computed(given, asked(bundled))
+    both = {aten_forward.FLASH: 11, aten_backward.FLASH: 11}
     with dash_attn.enable() as enabled:
-        served = enabled.served[FLASH]
-        first = by_flash(given, bundled)
-        for number in range(10):
+        counts = enabled.served.copy()
+        for number in range(11):
             poison_cache()
-            demand_same(by_flash(given, bundled), first, f"run {number}")
+            demand_same(by_flash(given, bundled), ours, f"run {number}, beside attention()")
         demand(
-            enabled.served[FLASH] == served + 11,
-            "expected 11 calls to be served",
+            dict(enabled.served - counts) == both,
+            "expected 11 calls to be served, both ways",
             served=dict(enabled.served),
         )
-    demand_same({name: first[name] for name in ("o", "lse")}, before, "the forward pass")
-    demand_same(first, computed(given, asked(bundled)), "beside attention()")
-    by_flash(given, bundled)
-    demand(enabled.served[FLASH] == served + 11, "it goes on after its end")
-    return {"served": enabled.served[FLASH] - served}
+    after = by_flash(given, bundled)
+    demand_same({name: after[name] for name in ("o", "lse")}, before, "it goes on after its end")
+    with dash_attn.enable(forward="torch"):
+        first = by_flash(given, bundled)
+        demand_same(by_flash(given, bundled), first, "forward='torch', twice")
+        demand_same({name: first[name] for name in ("o", "lse")}, before, "forward='torch'")
+    demand(enabled.served[aten_forward.FLASH] == counts[aten_forward.FLASH] + 11, "counts")
+    return {"served": both}
 
 
 def packs(bundled: BundledKernel) -> list[dict[str, torch.Tensor]]:

@@ -240,7 +240,7 @@ def check_packed(head_dims: tuple[int, int]) -> dict[str, Any]:
 
 
 def check_drop_in(repeats: int) -> dict[str, Any]:
-    """PyTorch's own attention at head dim 256 has gradients of dash: the same on every run."""
+    """PyTorch's own attention at head dim 256 is dash's: gradients are the same on every run."""
     tensors = with_gradient(256, 256, 1000, 1000, 2, 4, 4, dtype=torch.bfloat16)
     own = torch.nn.functional.scaled_dot_product_attention
     with enable() as one:

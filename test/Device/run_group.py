@@ -26,6 +26,7 @@ GROUPS = (
     "attention",
     "attention_times",
     "attention_sink",
+    "drop_in",
     "efficient",
     "lse",
     "limits",

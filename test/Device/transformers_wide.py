@@ -42,7 +42,7 @@ from transformers import AttentionInterface  # noqa: E402
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
-from dash_attn.torch.dropin import DETERMINISTIC  # noqa: E402
+from dash_attn.torch.aten_backward import DETERMINISTIC, OPERATORS  # noqa: E402
 from dash_attn.transformers import attention as layer  # noqa: E402
 
 # How much farther off than PyTorch's own attention the logits and the gradients of each kind of
@@ -232,7 +232,8 @@ def train_enabled(
         {"operator": name, "reason": reason, "count": count}
         for (name, reason), count in of_others.items()
     ]
-    return found, faults if all(name in DETERMINISTIC for name, _ in of_others) else []
+    passes = {name for name, _ in of_others if name in OPERATORS}  # of gradients
+    return found, faults if all(name in DETERMINISTIC for name in passes) else []
 
 
 # ---- All -----------------------------------------------------------------------------------------

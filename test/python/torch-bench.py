@@ -18,9 +18,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-import on_cpu  # noqa: E402, F401
+import aten_on_cpu  # noqa: E402, F401
 import torch  # noqa: E402
+from fixtures import refused  # noqa: E402
 
+import dash_attn  # noqa: E402
 from dash_attn import ManifestError, bench  # noqa: E402
 from dash_attn.measure import (
     calls as bench_calls,
@@ -65,6 +67,13 @@ def names() -> None:
         "SDPA efficient",
         "SDPA flash det",
     }
+    with dash_attn.enable():
+        said = (
+            "expected PyTorch's own attention, to measure beside, found dash_attn.enable(); end it"
+            " by dash_attn.disable()"
+        )
+        for call in (lambda: bench_calls.functions(True), lambda: peers.make_tensors(CASE)):
+            assert refused(call, RuntimeError) == said
     few = bench_graphs.shapes()
     for name, case in few.items():
         assert case.batch == 1 and case.q_rows > 0, name

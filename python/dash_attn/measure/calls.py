@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..reference import CAUSAL, FULL
-from .testing import Case, allocate
+from .testing import Case, allocate, demand_own_attention
 from .timing import Variant, measure_whole, summary
 
 Function = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -69,6 +69,7 @@ def functions(causal: bool) -> dict[str, Function]:
     """Everything that is installed; "det" are the deterministic ones of those that have both."""
     from .. import attention  # which needs a newer PyTorch than measuring kernels does
 
+    demand_own_attention()
     found: dict[str, Function] = {"dash": lambda q, k, v: attention(q, k, v, causal=causal)}
     for name, backend in BACKENDS.items():
         found[f"SDPA {name}"] = lambda q, k, v, backend=backend: sdpa(q, k, v, backend, causal)

@@ -19,7 +19,7 @@ from ..kernel.runtime import Kernel
 from ..reference import CAUSAL, FULL, Mask
 from .bundle import Bundle, BundledKernel
 from .report import problem_of
-from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
+from .testing import OUTPUTS, Case, allocate, demand_own_attention, flash_arguments, sizes_of
 from .timing import Variant
 
 TOKENS, HIDDEN = 16384, 2048
@@ -78,6 +78,7 @@ def make_tensors(
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its
     o."""
+    demand_own_attention()
     torch.manual_seed(case.seed)
     tensors = allocate(case, ("q", "k", "v", "do", *OUTPUTS), "cuda")
     for name in ("q", "k", "v", "do"):

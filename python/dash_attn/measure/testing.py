@@ -3,6 +3,7 @@ gradients. Needs PyTorch."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -289,6 +290,16 @@ def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (None, None, case.q_rows, case.kv_rows, 0.0, case.mask == CAUSAL), options
 
 
+def demand_own_attention() -> None:
+    """Raises RuntimeError where PyTorch's attention is not its own, to measure beside."""
+    module = sys.modules.get("dash_attn.torch.dropin")
+    if module is not None and module.state()["is_enabled"]:
+        raise RuntimeError(
+            "expected PyTorch's own attention, to measure beside, found dash_attn.enable(); end it"
+            " by dash_attn.disable()"
+        )
+
+
 def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads,
     head_dim], grouped heads as well, and align masks at the bottom right
@@ -296,6 +307,7 @@ def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, to
     q, k, v, do, o = (
         tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o")
     )
+    demand_own_attention()
     lse = tensors["lse"]
     lse = torch.where(torch.isfinite(lse), lse, float("inf")).contiguous()
     rest, options = flash_arguments(case)
