@@ -86,7 +86,7 @@ def sdpa_flash(
     )
 
 
-def sdpa_cudnn(
+def cudnn(
     do: Any,
     q: Any,
     k: Any,
@@ -108,8 +108,8 @@ def sdpa_cudnn(
     return gradients("cudnn", do, q, k, v, o, lse, *window_of(causal, None), scale)
 
 
-def cudnn(*arguments: Any, **options: Any) -> Any:
-    return sdpa_cudnn(*arguments, **options)
+def sdpa_cudnn(*arguments: Any, **options: Any) -> Any:
+    return ATEN._cudnn_attention_backward(*arguments, **options)
 
 
 def efficient(

@@ -86,7 +86,7 @@ class DropIn:
                 name: partial(self._forward, name, function)
                 for name, function in aten_forward.OPERATORS.items()
             }
-        return {name: one for name, one in found.items() if hasattr(torch.ops.aten, name)}
+        return {name: one for name, one in found.items() if name not in _NEWER or _is_there(name)}
 
     def _replace(self, overrides: dict[str, Callable[..., Any]]) -> None:
         for name in unknown():
@@ -160,12 +160,23 @@ class DropIn:
                 " torch.nn.attention.sdpa_kernel"
             )
         self._say(f"aten::{name}: {reason}; cuDNN's backward serves it, which is NOT deterministic")
-        return old.call_boxed(keys, *arguments, **options)
+        with foreign():  # one of them calls the other
+            return old.call_boxed(keys, *arguments, **options)
 
     def _say(self, message: str) -> None:
         if message not in self._said:
             self._said.add(message)
             log.warning(message)
+
+
+# PyTorch 2.11 may not have them
+_NEWER = (aten_backward.CUDNN, aten_forward.CUDNN, aten_forward.FLASH_IN_PLACE)
+
+
+def _is_there(name: str) -> bool:
+    return hasattr(torch.ops.aten, name) and torch._C._dispatch_has_kernel_for_dispatch_key(
+        f"aten::{name}", KEY
+    )
 
 
 _lock = new_lock()
