@@ -63,6 +63,8 @@ LogicalResult ItemsLowering::lowerItem(Value itemTable) {
   scalars.map(items.getTile(), entry(OrderTables::OwnTile));
   if (Value turn = items.getTurn())
     scalars.map(turn, entry(OrderTables::PartTurn));
+  if (Value pieceHead = items.getPieceHead())
+    scalars.map(pieceHead, entry(OrderTables::PartTurn));
   itemSlot = entry(OrderTables::PartSlot);
   firstVisit = entry(OrderTables::FirstVisit);
   endVisit = entry(OrderTables::EndVisit);

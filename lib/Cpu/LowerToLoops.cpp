@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombineLoops.h"
 #include "LowerItems.h"
 #include "OrderTables.h"
 #include "TileLoops.h"
@@ -165,6 +166,8 @@ private:
         return lowerSinkGradient(b, gradient);
       else if (auto convert = dyn_cast<ConvertOp>(op))
         emitConvert(b, convert.getSource(), convert.getTarget(), convert.getScale());
+      else if (auto combine = dyn_cast<CombineOp>(op))
+        emitCombine(b, combine);
       else
         return WalkResult::advance();
       op->erase();

@@ -65,7 +65,7 @@ OrderTables::OrderTables(const Schedule &schedule) {
     int64_t partChain =
         firstPartChain[item.sequence] + item.head * problem.numOwnTiles(item.sequence) + item.tile;
     auto slot = [&](int64_t number) { return problem.hasChains() ? number : 0; };
-    items.append({item.sequence, item.head, item.tile, item.partTurn,
+    items.append({item.sequence, item.head, item.tile, lastWordOf(problem, item),
                   slot(partChain * schedule.parts + item.partTurn), table.begin[i],
                   table.begin[i + 1]});
     for (const Visit &visit : visitsOf(i))

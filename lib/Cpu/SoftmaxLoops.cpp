@@ -7,33 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "SoftmaxLoops.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "SoftmaxArith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
-
-static constexpr float hidden = -std::numeric_limits<float>::infinity();
-
-static Value sumOf(LoopBuilder &b, Value lhs, Value rhs) {
-  return arith::AddFOp::create(b, lhs, rhs);
-}
-static Value productOf(LoopBuilder &b, Value lhs, Value rhs) {
-  return arith::MulFOp::create(b, lhs, rhs);
-}
-static Value compare(LoopBuilder &b, arith::CmpFPredicate predicate, Value lhs, Value rhs) {
-  return arith::CmpFOp::create(b, predicate, lhs, rhs);
-}
-static Value choose(LoopBuilder &b, Value condition, Value then, Value otherwise) {
-  return arith::SelectOp::create(b, condition, then, otherwise);
-}
-
-template <typename Op> static Value inDouble(LoopBuilder &b, Value number) {
-  Value wide = arith::ExtFOp::create(b, b.getF64Type(), number);
-  return arith::TruncFOp::create(b, b.getF32Type(), Op::create(b, wide));
-}
-static Value power(LoopBuilder &b, Value exponent) { return inDouble<math::Exp2Op>(b, exponent); }
 
 /// What scores are multiplied by, so that exponentials are powers of 2.
 static Value toLog2(LoopBuilder &b, Value scale) {
@@ -62,7 +40,8 @@ void dash::emitVisible(LoopBuilder &b, Value scores, Value result,
                        llvm::function_ref<Value(Value, Value)> isVisible) {
   forEachRow(b, scores, [&](Value row) {
     forEachColumn(b, scores, row, [&](ValueRange at) {
-      b.store(choose(b, isVisible(at[0], at[1]), b.load(scores, at), b.f32(hidden)), result, at);
+      b.store(choose(b, isVisible(at[0], at[1]), b.load(scores, at), b.f32(hiddenScore)), result,
+              at);
     });
   });
 }
@@ -72,10 +51,10 @@ void dash::emitRunningMax(LoopBuilder &b, Value scores, Value max, Value scale, 
   Value unit = toLog2(b, scale);
   forEachRow(b, scores, [&](Value row) {
     Value most = b.fold(
-        b.index(0), b.index(shapeOf(scores)[1]), b.f32(hidden), [&](Value column, Value most) {
+        b.index(0), b.index(shapeOf(scores)[1]), b.f32(hiddenScore), [&](Value column, Value most) {
           Value score = b.load(scores, {row, column});
           // Ordered: NaN counts as little as what is hidden.
-          Value counts = compare(b, arith::CmpFPredicate::ONE, score, b.f32(hidden));
+          Value counts = compare(b, arith::CmpFPredicate::ONE, score, b.f32(hiddenScore));
           Value scaled = productOf(b, unit, score);
           return choose(b, counts, arith::MaxNumFOp::create(b, most, scaled), most);
         });
@@ -84,7 +63,7 @@ void dash::emitRunningMax(LoopBuilder &b, Value scores, Value max, Value scale, 
     Value after = choose(b, moves, most, before);
     b.store(after, result, row);
     Value isSame = compare(b, arith::CmpFPredicate::OEQ, before, after);
-    Value ratio = power(b, arith::SubFOp::create(b, before, after));
+    Value ratio = powerOf2(b, arith::SubFOp::create(b, before, after));
     b.store(choose(b, isSame, b.f32(1), ratio), factor, row);
   });
 }
@@ -95,8 +74,8 @@ void dash::emitExponential(LoopBuilder &b, Value scores, Value max, Value scale,
     Value minus = arith::NegFOp::create(b, b.load(max, row));
     forEachColumn(b, scores, row, [&](ValueRange at) {
       Value score = b.load(scores, at);
-      Value isHidden = compare(b, arith::CmpFPredicate::OEQ, score, b.f32(hidden));
-      Value number = power(b, math::FmaOp::create(b, unit, score, minus));
+      Value isHidden = compare(b, arith::CmpFPredicate::OEQ, score, b.f32(hiddenScore));
+      Value number = powerOf2(b, math::FmaOp::create(b, unit, score, minus));
       b.store(choose(b, isHidden, b.f32(0), number), result, at);
     });
   });
@@ -141,7 +120,7 @@ void dash::emitFinish(LoopBuilder &b, Value value, Value max, Value sum, Value o
       b.store(choose(b, isEmpty, b.f32(0), number), output, at);
     });
     Value log = sumOf(b, b.load(max, row), inDouble<math::Log2Op>(b, total));
-    b.store(choose(b, isEmpty, b.f32(hidden), productOf(b, log, b.f32(llvm::numbers::ln2f))), lse,
-            row);
+    b.store(choose(b, isEmpty, b.f32(hiddenScore), productOf(b, log, b.f32(llvm::numbers::ln2f))),
+            lse, row);
   });
 }

@@ -23,14 +23,17 @@ static bool isBelow(int64_t number, int64_t count) { return number >= 0 && numbe
 static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
                         ArrayRef<Item> items, ArrayRef<Visit> visits) {
   PartCut cut(problem, parts);
+  auto partsOf = [&](int64_t sequence) {
+    return problem.isCut() ? problem.numKeyPieces(sequence) : parts;
+  };
   const Visit *visit = visits.begin();
   for (const Item &item : items) {
     if (!isBelow(item.worker, workers) || !isBelow(item.sequence, problem.numSequences()) ||
-        !isBelow(item.head, problem.ownHeads()) || !isBelow(item.part, parts) ||
+        !isBelow(item.head, problem.ownHeads()) || !isBelow(item.part, partsOf(item.sequence)) ||
         !isBelow(item.tile, problem.numOwnTiles(item.sequence)))
       return false;
     int64_t numVisits =
-        cut.numTasks(item.part, problem.activeWalked(item.sequence, item.tile).size());
+        cut.numTasks(item.part, problem.activeWalked(item.sequence, item.tile, item.part).size());
     int64_t numTiles = problem.numWalkedTiles(item.sequence);
     auto isVisit = [&](const Visit &visit) {
       return isBelow(visit.head, problem.walkedHeads()) && isBelow(visit.tile, numTiles);

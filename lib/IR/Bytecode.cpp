@@ -18,7 +18,14 @@ using namespace mlir::dash;
 
 namespace {
 /// First number of an attribute in binary form. Numbers are never reused.
-enum Code : uint64_t { Table = 0, Blocks = 1, Mask = 2, Problem = 3, ProblemOfSide = 4 };
+enum Code : uint64_t {
+  Table = 0,
+  Blocks = 1,
+  Mask = 2,
+  Problem = 3,
+  ProblemOfSide = 4,
+  CutProblem = 5,
+};
 
 struct DashBytecode : public BytecodeDialectInterface {
   explicit DashBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -42,9 +49,11 @@ struct DashBytecode : public BytecodeDialectInterface {
     case Code::Mask:
       return readMask(reader);
     case Code::Problem:
-      return readProblem(reader, /*hasSide=*/false);
+      return readProblem(reader, /*hasSide=*/false, /*isCut=*/false);
     case Code::ProblemOfSide:
-      return readProblem(reader, /*hasSide=*/true);
+      return readProblem(reader, /*hasSide=*/true, /*isCut=*/false);
+    case Code::CutProblem:
+      return readProblem(reader, /*hasSide=*/true, /*isCut=*/true);
     }
     reader.emitError() << "expected the code of a dash attribute, 0 to 4, got " << code;
     return {};
@@ -80,8 +89,8 @@ private:
     if (problem.getMask().getRules().empty())
       return failure();
     // Items that own kv tiles and have chains keep the form that they had before there were others.
-    bool hasSide = !problem.hasChains();
-    writer.writeVarInt(hasSide ? Code::ProblemOfSide : Code::Problem);
+    bool hasSide = !problem.hasChains(), isCut = problem.getCut() > 0;
+    writer.writeVarInt(isCut ? Code::CutProblem : hasSide ? Code::ProblemOfSide : Code::Problem);
     writer.writeAttribute(problem.getTiles());
     writer.writeAttribute(problem.getMask());
     for (int64_t number :
@@ -90,6 +99,8 @@ private:
     writer.writeAttribute(problem.getSequences());
     if (hasSide)
       writer.writeVarInt(uint64_t(problem.getOwn()));
+    if (isCut)
+      writer.writeSignedVarInt(problem.getCut());
     return success();
   }
 
@@ -130,10 +141,10 @@ private:
     return make<MaskAttr>(reader, left, right, ArrayRef<MaskRule>(rules));
   }
 
-  Attribute readProblem(DialectBytecodeReader &reader, bool hasSide) const {
+  Attribute readProblem(DialectBytecodeReader &reader, bool hasSide, bool isCut) const {
     TilesAttr tiles;
     MaskAttr mask;
-    int64_t numbers[4];
+    int64_t numbers[4], cut = 0;
     SequencesAttr sequences;
     if (failed(reader.readAttribute(tiles)) || failed(reader.readAttribute(mask)))
       return {};
@@ -155,8 +166,10 @@ private:
       own = *side;
       chains = own == TensorSide::Q; // kv with a side: without chains
     }
+    if (isCut && failed(reader.readSignedVarInt(cut)))
+      return {};
     return make<ProblemAttr>(reader, tiles, mask, numbers[0], numbers[1], numbers[2], numbers[3],
-                             sequences, own, chains);
+                             sequences, own, chains, cut);
   }
 };
 } // namespace

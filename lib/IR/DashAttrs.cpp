@@ -140,7 +140,8 @@ bool SequencesAttr::isUniform() const {
 
 LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr mask,
                                   int64_t heads, int64_t kvHeads, int64_t headDim, int64_t headDimV,
-                                  SequencesAttr sequences, TensorSide own, bool chains) {
+                                  SequencesAttr sequences, TensorSide own, bool chains,
+                                  int64_t cut) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>("heads", heads),
                              {"kv_heads", kvHeads},
                              {"head_dim", headDim},
@@ -150,6 +151,9 @@ LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr
   if (own == TensorSide::Q && !chains)
     return emitError()
            << "'chains' is of items that own kv tiles: those that own q tiles have none";
+  if (cut < 0 || cut % tiles.getKv() != 0 || (cut > 0 && own != TensorSide::Q))
+    return emitError() << "'cut' must be a multiple of the kv tile, " << tiles.getKv()
+                       << ", in items that own q tiles, got " << cut;
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
   if (sequences.isOpen())

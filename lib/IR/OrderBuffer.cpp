@@ -164,8 +164,14 @@ private:
     for (auto [index, item] : llvm::enumerate(items)) {
       auto [visits, firstHeadOfVisits] = visitsOf(index);
       int32_t firstHead = cut.firstHead(item.head, item.part), begin = begins[index];
-      int32_t record[] = {item.sequence,          item.head, item.tile,    firstHead, begin,
-                          int32_t(visits.size()), 1,         item.partTurn};
+      int32_t record[] = {item.sequence,
+                          item.head,
+                          item.tile,
+                          firstHead,
+                          begin,
+                          int32_t(visits.size()),
+                          1,
+                          lastWordOf(problem, item)};
       std::copy(std::begin(record), std::end(record),
                 words.begin() + firstItem + orderItemWords * next[item.worker]++);
       if (begin < written)
@@ -205,17 +211,20 @@ std::vector<int32_t> dash::encodeOrder(const Problem &problem, int64_t parts, in
                                        ArrayRef<Item> items, ArrayRef<Visit> visits, bool isList) {
   PartCut cut(problem, parts);
   // Sequences of a batch are equal, so the tiles of the first one stand for all.
-  std::vector<std::vector<int32_t>> numTiles;
+  std::vector<std::vector<int32_t>> numTiles; // piece after piece
   for (int64_t sequence : llvm::seq(isList ? problem.numSequences() : 1)) {
     std::vector<int32_t> &tiles = numTiles.emplace_back();
-    for (int64_t tile : llvm::seq(problem.numOwnTiles(sequence)))
-      tiles.push_back(problem.activeWalked(sequence, tile).size());
+    for (int64_t piece : llvm::seq(problem.numKeyPieces(sequence)))
+      for (int64_t tile : llvm::seq(problem.numOwnTiles(sequence)))
+        tiles.push_back(problem.activeWalked(sequence, tile, piece).size());
   }
   std::vector<int64_t> begin = {0};
   begin.reserve(items.size() + 1);
-  for (const Item &item : items)
-    begin.push_back(begin.back() +
-                    cut.numTasks(item.part, numTiles[isList ? item.sequence : 0][item.tile]));
+  for (const Item &item : items) {
+    int64_t piece = problem.isCut() ? item.part : 0, sequence = isList ? item.sequence : 0;
+    int32_t tiles = numTiles[sequence][piece * problem.numOwnTiles(sequence) + item.tile];
+    begin.push_back(begin.back() + cut.numTasks(item.part, tiles));
+  }
   auto visitsOf = [&](int64_t index) {
     const Item &item = items[index];
     return ItemVisits{visits.slice(begin[index], begin[index + 1] - begin[index]),

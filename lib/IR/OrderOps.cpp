@@ -12,6 +12,7 @@
 #include "dash/Support/Limits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -46,8 +47,11 @@ int64_t ScheduleOp::getNumItems() {
   bool ownsQ = problem.getOwn() == TensorSide::Q;
   SequencesAttr sequences = problem.getSequences();
   uint64_t tiles = 0, tileRows = ownsQ ? problem.getTiles().getQ() : problem.getTiles().getKv();
-  for (uint64_t rows : ownsQ ? sequences.getQ() : sequences.getKv())
-    tiles = llvm::SaturatingAdd(tiles, llvm::divideCeil(rows, tileRows));
+  for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv())) {
+    uint64_t pieces = problem.getCut() ? llvm::divideCeil(kv, problem.getCut()) : 1;
+    tiles = llvm::SaturatingAdd(tiles, llvm::SaturatingMultiply<uint64_t>(
+                                           llvm::divideCeil(ownsQ ? q : kv, tileRows), pieces));
+  }
   uint64_t lists = llvm::SaturatingMultiply<uint64_t>(
       ownsQ ? problem.getHeads() : problem.getKvHeads(), getParts());
   return std::min<uint64_t>(llvm::SaturatingMultiply(tiles, lists),
@@ -218,7 +222,7 @@ void dash::printItemsBody(OpAsmPrinter &printer, Operation *, Region &body) {
 
 void ItemsOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   static constexpr StringRef names[] = {"seq", "kv_head", "kv", "part_turn"},
-                             namesOfQ[] = {"seq", "head", "q"};
+                             namesOfQ[] = {"seq", "head", "q", "piece_head"};
   ArrayRef<StringRef> mine = ownsQ() ? ArrayRef(namesOfQ) : ArrayRef(names);
   for (auto [argument, name] : llvm::zip(region.getArguments(), mine))
     setName(argument, name);
@@ -226,7 +230,7 @@ void ItemsOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
 
 void ItemsOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr order, Value q,
                     Value k, Value v, TilesAttr tiles, MaskAttr mask, DeterminismLevel level,
-                    SequencesAttr sequences, TensorSide own) {
+                    SequencesAttr sequences, TensorSide own, IntegerAttr cut) {
   Properties &properties = state.getOrAddProperties<Properties>();
   properties.order = order;
   if (own == TensorSide::Q)
@@ -235,9 +239,11 @@ void ItemsOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr
   properties.mask = mask;
   properties.level = DeterminismLevelAttr::get(builder.getContext(), level);
   properties.sequences = sequences;
+  properties.cut = cut;
   state.addOperands({q, k, v});
   Block &block = state.addRegion()->emplaceBlock();
-  for (unsigned i = 0, count = order && own == TensorSide::KV ? 4 : 3; i < count; ++i)
+  bool hasFourth = cut || (order && own == TensorSide::KV); // a piece's head, or a turn
+  for (unsigned i = 0, count = hasFourth ? 4 : 3; i < count; ++i)
     block.addArgument(builder.getIndexType(), state.location);
 }
 
@@ -256,11 +262,17 @@ LogicalResult ItemsOp::verify() {
   if (TilingAttr tiling = getTilingAttr(); tiling && tiling.getTiles() != getTiles())
     return emitOpError() << "has a tiling of " << tiling.getTiles() << ", but its tiles are "
                          << getTiles();
-  unsigned expected = givesTurns() ? 4 : 3;
+  if (getCut() && !ownsQ())
+    return emitOpError() << "cuts keys for items that own kv tiles: only items that own q tiles "
+                            "walk keys";
+  if (int64_t cut = getCut().value_or(0), tile = getTiles().getKv(); cut % tile != 0)
+    return emitOpError() << "cuts keys into pieces of " << cut
+                         << " rows, expected a multiple of the kv tile, " << tile;
+  unsigned expected = givesTurns() || getCut() ? 4 : 3;
   if (unsigned found = getBody().getNumArguments(); found != expected && ownsQ())
-    return emitOpError() << "of items that own q tiles takes 3 block arguments (sequence, head, q "
-                            "tile), got "
-                         << found;
+    return emitOpError() << "of items that own q tiles takes " << expected
+                         << " block arguments (sequence, head, q tile"
+                         << (getCut() ? ", head among the pieces" : "") << "), got " << found;
   else if (found != expected)
     return emitOpError() << (isScheduled() ? "scheduled" : "unscheduled") << " takes " << expected
                          << " block arguments (sequence, kv head, kv tile"
@@ -272,10 +284,30 @@ LogicalResult ItemsOp::verify() {
   return success();
 }
 
+/// Each piece of the keys makes a result of a row.
+static LogicalResult verifyPieces(ItemsOp items) {
+  WalkResult result = items.walk([&](Operation *op) {
+    auto verify = [&](auto store) {
+      if (store.getHead() == items.getPieceHead())
+        return WalkResult::advance();
+      auto diagnostic = store.emitOpError(
+          "is written by each piece of the keys, one over the other: write at the head among the "
+          "pieces, the last block argument of 'dash.items'");
+      diagnostic.attachNote(items.getLoc()) << "of these items";
+      return WalkResult::interrupt();
+    };
+    return llvm::TypeSwitch<Operation *, WalkResult>(op).Case<StoreOp, StoreRowOp>(verify).Default(
+        WalkResult::advance());
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult ItemsOp::verifyRegions() {
-  // In a role, ops are those of a proven program.
-  bool isProven = getLevel() != DeterminismLevel::Row || (*this)->getParentOfType<RoleOp>();
-  return isProven ? success() : verifyRowLevel(*this);
+  if ((*this)->getParentOfType<RoleOp>())
+    return success(); // ops are those of a proven program
+  if (getCut() && failed(verifyPieces(*this)))
+    return failure();
+  return getLevel() == DeterminismLevel::Row ? verifyRowLevel(*this) : success();
 }
 
 namespace {
@@ -408,6 +440,8 @@ LogicalResult ScheduleMatch::verify() {
     return mismatch("mask is", items.getMask(), problem.getMask());
   if (items.getLevel() != schedule.getLevel())
     return mismatch("level is", items.getLevelAttr(), schedule.getLevelAttr());
+  if (int64_t cut = items.getCut().value_or(0); cut != problem.getCut())
+    return mismatch("kv rows of a piece are", cut, problem.getCut());
   return failure(failed(verifySizes()) || failed(verifySequences()) || failed(verifyAdds()));
 }
 

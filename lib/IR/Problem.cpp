@@ -121,6 +121,7 @@ Problem dash::toProblem(ProblemAttr attr) {
   problem.headDimV = attr.getHeadDimV();
   problem.own = attr.getOwn();
   problem.chains = attr.getChains();
+  problem.cut = attr.getCut();
   SequencesAttr sequences = attr.getSequences();
   for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
     problem.sequences.push_back({q, kv});

@@ -132,7 +132,7 @@ private:
     if (store->template getParentOfType<WalkOp>())
       return refuse(store, "must write behind the walk: inside, values depend on how far it is");
     if (store.getSequence() == items.getSequence() && store.getTile() == items.getTile() &&
-        store.getHead() == items.getHead())
+        store.getHead() == items.getWrittenHead())
       return success();
     return refuse(store, "must write the tile of its item, by the block arguments of 'dash.items'");
   }

@@ -182,6 +182,15 @@ LogicalResult dash::setRoles(AttentionOpInterface op,
   return success();
 }
 
+/// The role of memory of pieces: that of what they become.
+static TensorRoleAttr roleOfPieces(CombineOp combine, Value pieces) {
+  Value whole = pieces == combine.getOPieces()     ? combine.getO()
+                : pieces == combine.getLsePieces() ? combine.getLse()
+                                                   : Value();
+  TensorRoleAttr role = whole ? roleOf(whole) : TensorRoleAttr();
+  return role ? role.getSums() : role;
+}
+
 SmallVector<TensorRoleAttr> dash::rolesOf(Value value) {
   value = withoutCasts(value);
   if (auto tensor = value.getDefiningOp<TensorOp>())
@@ -194,6 +203,9 @@ SmallVector<TensorRoleAttr> dash::rolesOf(Value value) {
         return {role.getSums()};
     } else if (auto delta = dyn_cast<DeltaOp>(user); delta && delta.getDelta() == value) {
       return {delta.getRole()};
+    } else if (auto combine = dyn_cast<CombineOp>(user)) {
+      if (TensorRoleAttr role = roleOfPieces(combine, value))
+        return {role};
     }
   }
   return {};

@@ -137,8 +137,10 @@ void dash::orderItems(ItemsOp items, ScheduleOp op, bool isList) {
       items.getK(), items.getV(), items.getTiles(), items.getMask(), op.getLevel(),
       isList && !items.getSequencesAttr() ? op.getProblem().getSequences()
                                           : items.getSequencesAttr(),
-      items.getSide());
+      items.getSide(), items.getCutAttr());
   SmallVector<Value> arguments = {ordered.getSequence(), ordered.getHead(), ordered.getTile()};
+  if (Value pieceHead = ordered.getPieceHead())
+    arguments.push_back(pieceHead);
   moveBody(items, ordered, arguments);
   ordered.setTilingAttr(items.getTilingAttr());
   items.erase();

@@ -139,7 +139,7 @@ FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
     order.enterSequence(item.sequence);
     int64_t firstHead = dealt->firstHead(item);
     for (int64_t head : llvm::seq(firstHead, firstHead + header.cut().heads()))
-      for (Visit visit : order.walk(item.tile)) {
+      for (Visit visit : visitsOfPart(header.problem, item.part, order.walk(item.tile))) {
         visit.head = head;
         table.visits.push_back(visit);
       }

@@ -17,7 +17,7 @@ static unsigned positionOf(StringRef input, StringRef formula) {
 int64_t dash::numItems(const Problem &problem, int64_t parts) {
   int64_t tiles = 0;
   for (int64_t s : llvm::seq(problem.numSequences()))
-    tiles += problem.numOwnTiles(s);
+    tiles += problem.numOwnTiles(s) * problem.numKeyPieces(s);
   return tiles * problem.ownHeads() * parts;
 }
 
@@ -60,7 +60,8 @@ private:
     int64_t qTiles = problem.numQTiles(firstSequence);
     int64_t kvTiles = problem.numKvTiles(firstSequence);
     int64_t ownTiles = problem.numOwnTiles(firstSequence);
-    int64_t groupsPerSequence = problem.ownHeads() * header.parts;
+    int64_t parts = header.partsOf(firstSequence);
+    int64_t groupsPerSequence = problem.ownHeads() * parts;
     int64_t groups = numSequences * groupsPerSequence;
     int64_t n = groups * ownTiles;
 
@@ -99,8 +100,8 @@ private:
       Item item;
       item.worker = worker[i];
       item.sequence = firstSequence + group[i] / groupsPerSequence;
-      item.head = group[i] % groupsPerSequence / header.parts;
-      item.part = item.partTurn = group[i] % header.parts;
+      item.head = group[i] % groupsPerSequence / parts;
+      item.part = item.partTurn = group[i] % parts;
       item.tile = tile[i];
       items.push_back(item);
     }
@@ -132,7 +133,7 @@ LogicalResult dash::verifyWithinLimits(const ScheduleHeader &header, EmitError e
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
     // At most one part for each query head, unless the header states more.
-    items += problem.ownsQ() ? qTiles * heads
+    items += problem.ownsQ() ? qTiles * heads * problem.numKeyPieces(s)
                              : kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);
     chains += problem.hasChains() ? qTiles * heads : 0;
     tasks += qTiles * kvTiles * heads;
@@ -192,6 +193,17 @@ struct VisitReader::FormulaState {
   SmallVector<Visit, 0> row; ///< if rows are not kept
 };
 
+ArrayRef<Visit> dash::visitsOfPart(const Problem &problem, int64_t part, ArrayRef<Visit> line) {
+  if (!problem.isCut())
+    return line;
+  TileRange tiles = problem.tilesOfPiece(part);
+  auto isIn = [&](const Visit &visit) {
+    return visit.tile >= tiles.begin && visit.tile < tiles.end;
+  };
+  const Visit *begin = llvm::find_if(line, isIn);
+  return {begin, std::find_if_not(begin, line.end(), isIn)};
+}
+
 VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
   if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
     state = std::make_unique<FormulaState>(*formulas);
@@ -213,10 +225,11 @@ FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t itemIndex, SmallVectorImpl<
 
   // The heads of a part are walked one after the other, each in the same order.
   int32_t firstHead = schedule.firstHead(item), numHeads = cut.heads();
-  storage.resize_for_overwrite(row.size() * numHeads);
+  ArrayRef<Visit> mine = visitsOfPart(schedule.problem, item.part, row);
+  storage.resize_for_overwrite(mine.size() * numHeads);
   Visit *out = storage.data();
   for (int32_t head : llvm::seq(firstHead, firstHead + numHeads))
-    for (const Visit &visit : row)
+    for (const Visit &visit : mine)
       *out++ = {head, visit.tile, visit.turn};
   return ArrayRef<Visit>(storage);
 }

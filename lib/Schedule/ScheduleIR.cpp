@@ -25,7 +25,7 @@ static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
   return ProblemAttr::get(context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv),
                           toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads,
                           problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv),
-                          problem.own, problem.chains);
+                          problem.own, problem.chains, problem.cut);
 }
 
 static DenseIntElementsAttr toElements(ArrayRef<int32_t> values, int64_t columns,
@@ -93,7 +93,7 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
     if (failed(verifyItemRange(header, item, table.items.size() - 1, emitError)))
       return failure();
     int64_t numTasks = header.cut().numTasks(
-        item.part, header.problem.activeWalked(item.sequence, item.tile).size());
+        item.part, header.problem.activeWalked(item.sequence, item.tile, item.part).size());
     table.begin.push_back(table.begin.back() + numTasks);
   }
   if (int64_t(visits.size()) != table.begin.back() * 3)

@@ -229,6 +229,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.headDim = q.getDimSize(3);
   problem.headDimV = v.getDimSize(3);
   problem.own = items.getSide();
+  problem.cut = items.getCut().value_or(0);
   problem.chains = problem.ownsQ() || haveSums(items);
 
   FailureOr<int64_t> kvHeads =

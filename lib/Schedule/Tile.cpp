@@ -68,6 +68,17 @@ private:
     return success();
   }
 
+  /// Pieces of keys are whole tiles, so that the tiles of a row are those of its piece.
+  static LogicalResult verifyCut(AttentionFwdOp op, int64_t kvTile) {
+    int64_t cut = op.getCut().value_or(0);
+    if (cut % kvTile == 0)
+      return success();
+    int64_t above = llvm::alignTo(cut, kvTile), below = above - kvTile;
+    return op.emitError() << "cuts keys into pieces of " << cut
+                          << " rows, expected a multiple of the kv tile, " << kvTile << ": take "
+                          << (below > 0 ? std::to_string(below) + " or " : "") << above;
+  }
+
   LogicalResult tile(AttentionOpInterface op) {
     auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
     auto forward = dyn_cast<AttentionFwdOp>(op.getOperation());
@@ -98,6 +109,8 @@ private:
     if (failed(TilesAttr::verify(emitError, sizes.rows.q, sizes.rows.kv)) ||
         failed(mask.verifyTiles(sizes.rows.q, sizes.rows.kv, emitError)) ||
         failed(verifyWidths(op, columns)))
+      return failure();
+    if (forward && failed(verifyCut(forward, sizes.rows.kv)))
       return failure();
     if (failed(setRoles(op, widthOfTiles)))
       return failure();

@@ -10,6 +10,8 @@
 #include "TileWidths.h"
 #include "dash/Schedule/ForwardRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -42,15 +44,21 @@ public:
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
     Value zero = constant({sizes.rows.q, sizes.columnsV}, 0);
     Value lowest, none;
-    if (!op.getSink()) {
+    bool hasSinkState = op.getSink() && !op.getCut(); // else a sink is put to the pieces
+    if (!hasSinkState) {
       lowest = constant({sizes.rows.q}, -std::numeric_limits<float>::infinity());
       none = constant({sizes.rows.q, RunningSumOp::numSums}, 0);
     }
+    Pieces pieces;
+    if (op.getCut())
+      pieces = allocatePieces();
     ItemsOp items = createItems();
+    if (op.getCut())
+      combine(pieces);
     b.setInsertionPointToEnd(&items.getBody().front());
     Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
     Value q = LoadOp::create(b, half(sizes.rows.q, sizes.columns), op.getQ(), sequence, head, tile);
-    if (op.getSink()) {
+    if (hasSinkState) {
       auto state =
           SinkStateOp::create(b, single({sizes.rows.q}),
                               single({sizes.rows.q, RunningSumOp::numSums}), op.getSink(), head);
@@ -59,8 +67,12 @@ public:
     auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{zero, lowest, none});
     Value output = walk.getResult(0), max = walk.getResult(1), sum = walk.getResult(2);
     auto finish = FinishOp::create(b, output.getType(), max.getType(), output, max, sum);
-    StoreOp::create(b, finish.getOutput(), op.getO(), sequence, head, tile, /*scale=*/Value());
-    StoreRowOp::create(b, finish.getLse(), op.getLse(), sequence, head, tile);
+    if (op.getCut())
+      StoreRowOp::create(b, finish.getOutput(), pieces.o, sequence, items.getPieceHead(), tile);
+    else
+      StoreOp::create(b, finish.getOutput(), op.getO(), sequence, head, tile, /*scale=*/Value());
+    StoreRowOp::create(b, finish.getLse(), op.getCut() ? pieces.lse : op.getLse(), sequence,
+                       items.getWrittenHead(), tile);
     b.setInsertionPointToEnd(&walk.getBody().front());
     buildTask(items, walk, q, scale, cap);
     op.erase();
@@ -77,14 +89,54 @@ private:
     return arith::ConstantOp::create(b, DenseElementsAttr::get(single(shape), number));
   }
 
+  /// Memory for what pieces of the keys make of each row.
+  struct Pieces {
+    Value o, lse;
+  };
+  Pieces allocatePieces() {
+    auto lse = op.typeOf(op.getLse()), k = op.typeOf(op.getK());
+    int64_t rows = k.getDimSize(2), heads = lse.getDimSize(1), cut = *op.getCut();
+    bool isKnown = !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(heads);
+    SmallVector<int64_t> shape(lse.getShape());
+    shape[1] = isKnown ? heads * llvm::divideCeil(rows, cut) : ShapedType::kDynamic;
+    SmallVector<Value> dynamic;
+    for (int64_t dim : {0, 1, 2}) {
+      if (!ShapedType::isDynamic(shape[dim]))
+        continue;
+      Value size = memref::DimOp::create(b, op.getLse(), dim);
+      if (dim == 1) {
+        Value rowsOfPiece = arith::ConstantIndexOp::create(b, cut);
+        Value keys = memref::DimOp::create(b, op.getK(), 2);
+        size = arith::MulIOp::create(b, size, arith::CeilDivUIOp::create(b, keys, rowsOfPiece));
+      }
+      dynamic.push_back(size);
+    }
+    Pieces pieces;
+    pieces.lse = memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamic);
+    shape.push_back(sizes.columnsV);
+    pieces.o = memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamic);
+    // A sequence of a list may have fewer pieces than there is room for.
+    Value hidden =
+        arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    linalg::FillOp::create(b, hidden, pieces.lse);
+    return pieces;
+  }
+  void combine(const Pieces &pieces) {
+    CombineOp::create(b, pieces.o, pieces.lse, op.getSink(), op.getO(), op.getLse(),
+                      op.getCutAttr());
+    memref::DeallocOp::create(b, pieces.o);
+    memref::DeallocOp::create(b, pieces.lse);
+  }
+
   /// A size that one operand's type states holds for all.
   ItemsOp createItems() {
     Value overQ = withStatedSizes(b, op.getQ(), {op.getO(), op.getLse()}, {0, 1, 2});
     overQ = withStatedSizes(b, overQ, {op.getK(), op.getV()}, {0});
     Value overK = withStatedSizes(b, op.getK(), {op.getV()}, {0, 1, 2});
-    auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
-                                 TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv),
-                                 op.getMask(), op.getLevel(), op.getSequencesAttr(), TensorSide::Q);
+    auto items =
+        ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
+                        TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv), op.getMask(),
+                        op.getLevel(), op.getSequencesAttr(), TensorSide::Q, op.getCutAttr());
     items.setTilingAttr(tiling);
     return items;
   }

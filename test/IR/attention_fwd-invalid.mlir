@@ -228,3 +228,14 @@ func.func @stands_outside_items(%q: !T, %k: !T, %v: !T, %o: !T, %lse: !row) {
   }
   return
 }
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @pieces_have_rows(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op attribute 'cut' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) cut(0)
+  return
+}

@@ -33,3 +33,10 @@ func.func @wide(%q: memref<1x8x512x192xbf16>, %k: memref<1x8x512x192xbf16>, %v: 
       outs(%o, %lse : memref<1x8x512x128xbf16>, memref<1x8x512xf32>) mask(<full>) level(row)
   return
 }
+
+// CHECK-LABEL: func.func @cut
+// CHECK:             mask(<causal>) level(row) softcap(3.000000e+01) cut(2048){{$}}
+func.func @cut(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) softcap(30.0) cut(2048)
+  return
+}

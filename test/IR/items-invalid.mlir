@@ -391,3 +391,73 @@ func.func @parts_do_not_store(%q: !T, %k: !T, %v: !T, %t: tensor<128x128xf32>, %
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @keys_are_cut_for_q_tiles(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op cuts keys for items that own kv tiles: only items that own q tiles walk keys}}
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) cut(1024) (%seq, %kv_head, %kv) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @pieces_are_whole_tiles(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op cuts keys into pieces of 1000 rows, expected a multiple of the kv tile, 128}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) cut(1000) (%seq, %head, %qi, %piece_head) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @pieces_have_a_head(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op of items that own q tiles takes 4 block arguments (sequence, head, q tile, head among the pieces), got 3}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) cut(1024) (%seq, %head, %qi) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!R = memref<?x?x?xf32>
+
+func.func @pieces_are_written_apart(%q: !T, %k: !T, %v: !T, %row: tensor<64xf32>, %lse: !R) {
+  // expected-note @below {{of these items}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) cut(1024) (%seq, %head, %qi, %piece_head) {
+    // expected-error @below {{'dash.store_row' op is written by each piece of the keys, one over the other: write at the head among the pieces, the last block argument of 'dash.items'}}
+    dash.store_row %row, %lse[%seq, %head, %qi] : tensor<64xf32> -> !R
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+// expected-note @below {{the schedule}}
+dash.schedule @order kind("ascending") level(run) parts(1) workers(4) width(4)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <[1, 2000]>, own = q, cut = 512>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(q, step) = step>)
+
+func.func @schedule_is_of_the_same_pieces(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op kv rows of a piece are 1024, but schedule '@order' was made for 512}}
+  dash.items order(@order) own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) cut(1024) (%seq, %head, %qi, %piece_head) {
+  }
+  return
+}

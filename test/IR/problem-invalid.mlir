@@ -25,3 +25,17 @@ func.func private @q_tiles_have_no_chains() attributes
   // expected-error @below {{'chains' is of items that own kv tiles: those that own q tiles have none}}
   {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
                      head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, own = q, chains = false>}
+
+// -----
+
+func.func private @pieces_are_whole_tiles() attributes
+  // expected-error @below {{'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, own = q, cut = 1000>}
+
+// -----
+
+func.func private @keys_are_cut_for_q_tiles() attributes
+  // expected-error @below {{'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1024}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, cut = 1024>}

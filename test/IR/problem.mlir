@@ -7,3 +7,9 @@
 func.func private @problem() attributes
   {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16, kv_heads = 4,
                      head_dim = 192, head_dim_v = 128, sequences = <4 x [3000, 3000]>>}
+
+// CHECK-LABEL: func.func private @cut
+// CHECK-SAME: sequences = <[1, 3000]>, own = q, cut = 1024>
+func.func private @cut() attributes
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <causal, union = #dash.union<columns = 4, window = [512, -1]>>,
+                     heads = 16, kv_heads = 4, head_dim = 192, head_dim_v = 128, sequences = <[1, 3000]>, own = q, cut = 1024>}

@@ -24,9 +24,10 @@ from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 CAUSAL = Mask(causal=True)
 ROWS, HEADS, KV_HEADS, HEAD_DIM = 150, 4, 2, 64
 NAN = np.uint16(0x7FC0)  # of bf16
-WHOLE = Forward(
+UNCUT = Forward(
     Problem((Sequence(ROWS, ROWS),), 32, 48, CAUSAL, HEADS, KV_HEADS), scale=0.3, has_sink=True
 )
+CUT = replace(UNCUT, cut=96)
 
 
 def random_inputs(rows: int, seed: int) -> Arrays:
@@ -47,29 +48,27 @@ SEQUENCES = [INPUTS, *(random_inputs(ROWS, seed) for seed in range(2, 8))]
 class Rows:
     """Runs programs, each in a folder of its own."""
 
-    def __init__(self, tools: Tools):
-        self.tools, self.number = tools, 0
-        self.whole = self.of(WHOLE, INPUTS)
+    def __init__(self, tools: Tools, case: Forward):
+        self.tools, self.case, self.number = tools, case, 0
+        self.whole = self.of(case, INPUTS)
 
     def of(self, case: Forward, inputs: Arrays) -> Arrays:
         self.number += 1
-        outcome = execute(self.tools, case, f"run-{self.number}", inputs)
+        outcome = execute(self.tools, case, f"run-{self.case.cut}-{self.number}", inputs)
         return {name: outcome.files[name] for name in ("o", "lse")}
 
+    def on(self, problem: Problem, **changes) -> Forward:
+        return replace(self.case, problem=problem, **changes)
 
-def on(problem: Problem, **changes) -> Forward:
-    return replace(WHOLE, problem=problem, **changes)
-
-
-def with_rows(q: int, kv: int, **changes) -> Forward:
-    return on(replace(WHOLE.problem, sequences=(Sequence(q, kv),)), **changes)
+    def with_rows(self, q: int, kv: int, **changes) -> Forward:
+        return self.on(replace(self.case.problem, sequences=(Sequence(q, kv),)), **changes)
 
 
 def part(arrays: Arrays, rows: slice, batch: int = 0) -> list[bytes]:
     return [arrays[name][batch, :, rows].tobytes() for name in ("o", "lse")]
 
 
-def cut(inputs: Arrays, q: slice, kv: slice) -> Arrays:
+def rows_of(inputs: Arrays, q: slice, kv: slice) -> Arrays:
     return {
         name: array if name == "sink" else array[:, :, q if name == "q" else kv]
         for name, array in inputs.items()
@@ -90,8 +89,8 @@ def batches(rows: Rows) -> list[str]:
     found = []
     for count, place in ((2, 1), (7, 0), (7, 4)):
         order = SEQUENCES[1 : place + 1] + [INPUTS] + SEQUENCES[place + 1 : count]
-        problem = replace(WHOLE.problem, sequences=(Sequence(ROWS, ROWS),) * count)
-        ran = rows.of(on(problem), joined(order, axis=0))
+        problem = replace(rows.case.problem, sequences=(Sequence(ROWS, ROWS),) * count)
+        ran = rows.of(rows.on(problem), joined(order, axis=0))
         if part(ran, ALL, place) != part(rows.whole, ALL):
             found.append(f"sequence {place} of a batch of {count} has other bits than alone")
     return found
@@ -99,13 +98,13 @@ def batches(rows: Rows) -> list[str]:
 
 def lists(rows: Rows) -> list[str]:
     """Packed behind 37 rows and before 70, which are NaN."""
-    before, behind = (cut(random_inputs(ROWS, 9), slice(0, n), slice(0, n)) for n in (37, 70))
+    before, behind = (rows_of(random_inputs(ROWS, 9), slice(0, n), slice(0, n)) for n in (37, 70))
     for neighbour in (before, behind):
         for name in ("q", "k", "v"):
             neighbour[name][...] = NAN
     lengths = (Sequence(37, 37), Sequence(ROWS, ROWS), Sequence(70, 70))
     ran = rows.of(
-        on(replace(WHOLE.problem, sequences=lengths), is_list=True),
+        rows.on(replace(rows.case.problem, sequences=lengths), is_list=True),
         joined([before, INPUTS, behind], axis=2),
     )
     same = part(ran, slice(37, 37 + ROWS)) == part(rows.whole, ALL)
@@ -117,7 +116,7 @@ def prefixes(rows: Rows) -> list[str]:
     found = []
     for length in (1, 48, 100):
         some = slice(0, length)
-        ran = rows.of(with_rows(length, length), cut(INPUTS, some, some))
+        ran = rows.of(rows.with_rows(length, length), rows_of(INPUTS, some, some))
         if part(ran, some) != part(rows.whole, some):
             found.append(f"the first {length} rows by themselves have other bits")
     return found
@@ -128,7 +127,7 @@ def chunks(rows: Rows) -> list[str]:
     found = []
     for begin, end in ((0, 64), (64, 100), (100, 150), (97, 98), (149, 150)):
         q, kv = slice(begin, end), slice(0, end)
-        ran = rows.of(with_rows(end - begin, end), cut(INPUTS, q, kv))
+        ran = rows.of(rows.with_rows(end - begin, end), rows_of(INPUTS, q, kv))
         if part(ran, slice(0, end - begin)) != part(rows.whole, q):
             found.append(f"rows {begin} to {end - 1} by themselves have other bits")
     return found
@@ -143,8 +142,8 @@ def kernels(rows: Rows) -> list[str]:
         (128, "longest-first", "formulas", "run", 40),
         (256, "ascending", "table", "machine", 132),
     ):
-        case = on(
-            replace(WHOLE.problem, tile_q=tile_q),
+        case = rows.on(
+            replace(rows.case.problem, tile_q=tile_q),
             kind=kind,
             form=form,
             level=level,
@@ -167,7 +166,7 @@ def masks(rows: Rows) -> list[str]:
         (Mask(causal=True, blocks=everything), ALL),
         (Mask(), slice(ROWS - 1, ROWS)),
     ):
-        case = on(replace(WHOLE.problem, mask=mask))
+        case = rows.on(replace(rows.case.problem, mask=mask))
         if part(rows.of(case, INPUTS), some) != part(rows.whole, some):
             found.append(f"other bits under another mask: {case.title()}")
     return found
@@ -180,7 +179,7 @@ def heads(rows: Rows) -> list[str]:
         group = head * KV_HEADS // HEADS
         one = {"q": INPUTS["q"][:, head : head + 1], "sink": INPUTS["sink"][head : head + 1]}
         one |= {name: INPUTS[name][:, group : group + 1] for name in ("k", "v")}
-        ran = rows.of(on(replace(WHOLE.problem, heads=1, kv_heads=1)), one)
+        ran = rows.of(rows.on(replace(rows.case.problem, heads=1, kv_heads=1)), one)
         if any(ran[name][0, 0].tobytes() != rows.whole[name][0, head].tobytes() for name in ran):
             found.append(f"head {head} has other bits by itself")
     return found
@@ -191,7 +190,7 @@ def hidden(rows: Rows) -> list[str]:
     an item walks."""
     inputs = {name: array.copy() for name, array in INPUTS.items()}
     inputs["k"][:, :, 100:] = inputs["v"][:, :, 144:] = NAN
-    ran = rows.of(WHOLE, inputs)
+    ran = rows.of(rows.case, inputs)
     found = []
     if part(ran, slice(0, 96)) != part(rows.whole, slice(0, 96)):
         found.append("NaN that no row sees leaves a trace in rows 0 to 95")
@@ -207,9 +206,9 @@ def zeros(rows: Rows) -> list[str]:
     inputs["q"][...], inputs["k"][...], inputs["v"][...] = 0x3F80, 0, 0x3F80  # 1, 0 and 1
     inputs["v"][:, :, :48] = 0x8001  # the largest number below 0
     inputs["k"][:, :, 48:], inputs["v"][:, :, 48:96] = 0x4180, 0x8000  # 16, -0
-    case, some = on(replace(WHOLE.problem, tile_q=128), scale=0.2), slice(48, 96)
+    case, some = rows.on(replace(rows.case.problem, tile_q=128), scale=0.2), slice(48, 96)
     whole = rows.of(case, inputs)
-    alone = rows.of(with_rows(96, 96, scale=0.2), cut(inputs, slice(0, 96), slice(0, 96)))
+    alone = rows.of(rows.with_rows(96, 96, scale=0.2), rows_of(inputs, slice(0, 96), slice(0, 96)))
     found = [] if part(whole, some) == part(alone, some) else ["zeros have another sign alone"]
     if (alone["o"][0, :, some] & 0x7FFF).any():
         found.append("expected an output of zeros")
@@ -217,21 +216,33 @@ def zeros(rows: Rows) -> list[str]:
 
 
 def controls(rows: Rows) -> list[str]:
-    """What is part of a row's bits: the kv tile, the slack, and where a sequence begins."""
+    """What is part of a row's bits: the kv tile, the slack, where a sequence begins, and whether
+    keys are cut and where."""
     found = []
-    behind = cut(INPUTS, slice(1, ROWS), slice(1, ROWS))
+    behind = rows_of(INPUTS, slice(1, ROWS), slice(1, ROWS))
     for what, case, inputs, mine, some in (
-        ("kv tile", on(replace(WHOLE.problem, tile_kv=64)), INPUTS, ALL, ALL),
-        ("slack", on(WHOLE.problem, slack=0), INPUTS, ALL, ALL),
-        ("beginning", with_rows(149, 149), behind, slice(0, 149), slice(1, ROWS)),
+        ("kv tile", rows.on(replace(rows.case.problem, tile_kv=96)), INPUTS, ALL, ALL),
+        ("slack", rows.on(rows.case.problem, slack=0), INPUTS, ALL, ALL),
+        ("beginning", rows.with_rows(149, 149), behind, slice(0, 149), slice(1, ROWS)),
+        ("piece", rows.on(rows.case.problem, cut=48), INPUTS, ALL, ALL),
+        ("cut", CUT if rows.case == UNCUT else UNCUT, INPUTS, ALL, ALL),
     ):
         if part(rows.of(case, inputs), mine) == part(rows.whole, some):
             found.append(f"expected other bits with another {what}")
     return found
 
 
+def one_piece(rows: Rows) -> list[str]:
+    """A row that sees keys of one piece has the bits of the uncut program, if there is no sink."""
+    plain = rows.on(rows.case.problem, has_sink=False)
+    inputs = {name: array for name, array in INPUTS.items() if name != "sink"}
+    pieces, whole = (rows.of(replace(plain, cut=cut), inputs) for cut in (96, None))
+    some = slice(0, 96)
+    return [] if part(pieces, some) == part(whole, some) else ["the first piece has other bits"]
+
+
 def main() -> int:
-    rows, tally = Rows(Tools.from_arguments(__doc__)), Tally()
+    tools, tally = Tools.from_arguments(__doc__), Tally()
     checks: tuple[Callable[[Rows], list[str]], ...] = (
         batches,
         lists,
@@ -243,9 +254,12 @@ def main() -> int:
         hidden,
         zeros,
         controls,
+        one_piece,
     )
-    for check in checks:
-        tally.check(check(rows))
+    for case in (UNCUT, CUT):
+        rows = Rows(tools, case)
+        for check in checks:
+            tally.check([f"cut {case.cut}: {finding}" for finding in check(rows)])
     return tally.exit_code()
 
 

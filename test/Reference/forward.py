@@ -19,7 +19,7 @@ from forward import Forward, Outcome, by_definition, execute, model  # noqa: E40
 from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 
 FULL, CAUSAL = Mask(), Mask(causal=True)
-RANDOM = 40  # problems
+RANDOM = 50  # problems
 # Norm of O's error over O's norm: P is rounded once, and O once more, each by at most half a unit
 # in the last place. The LSE's is that of scores, some roundings to f32.
 TOLERANCE = {"bf16": 2.0**-8, "f16": 2.0**-11}
@@ -70,6 +70,27 @@ def cases() -> list[Forward]:
         found.append(
             Forward(plain, softcap=softcap, has_sink=has_sink, slack=slack, scale=scale, seed=7)
         )
+    for mask, cut, is_list, has_sink, softcap in (
+        (CAUSAL, 32, False, False, None),
+        (FULL, 64, True, True, None),
+        (Mask(window=(20, 9)), 32, False, True, 5.0),
+        (Mask(causal=True, union=Union(20, (25, -1))), 96, True, False, None),
+        (CAUSAL, 960, False, False, None),  # one piece
+    ):
+        lengths = (Sequence(33, 147), Sequence(3, 300), Sequence(70, 40))
+        few = Problem(lengths if is_list else lengths[:1] * 2, 16, 32, mask, 4, 2)
+        for kind, form in (("longest-first", "formulas"), ("ascending", "table")):
+            found.append(
+                Forward(
+                    few,
+                    kind,
+                    form=form,
+                    is_list=is_list,
+                    has_sink=has_sink,
+                    softcap=softcap,
+                    cut=cut,
+                )
+            )
     for head_dim, head_dim_v, kv in (
         (128, 128, 128),
         (40, 96, 96),
@@ -119,6 +140,7 @@ def random_case(number: int) -> Forward:
         slack=rng.choice((0, 2.5, 8, 15)),
         scale=rng.choice((None, None, 0.5, -0.3)),
         seed=number,
+        cut=tile_kv * rng.randint(1, 3) if rng.random() < 0.4 else None,
     )
 
 

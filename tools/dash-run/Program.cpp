@@ -338,7 +338,7 @@ static ProblemAttr problemOf(func::FuncOp function) {
   auto asFirst =
       ProblemAttr::get(first.getContext(), first.getTiles(), second.getMask(), second.getHeads(),
                        second.getKvHeads(), second.getHeadDim(), second.getHeadDimV(),
-                       second.getSequences(), first.getOwn(), first.getChains());
+                       second.getSequences(), first.getOwn(), first.getChains(), first.getCut());
   return asFirst == first ? first : ProblemAttr();
 }
 

@@ -91,18 +91,22 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     determine the sizes of the tiles' sums. Items own kv tiles and walk q tiles; with `own = q` they
     own q tiles and walk kv tiles (`#dash<own …>`). The text leaves `own = kv` out.
 
+    `cut = N` says that items that own q tiles walk a piece of N kv rows each; the text leaves it
+    out where they walk all.
+
     `chains = false` says that items that own kv tiles sum nothing across each other: those of a
     program without dQ. Items that own q tiles never do, and the text leaves it out there.
 
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
     the tiles and the sequences (see `#dash.blocks`), whose lengths are stated; `chains = false` is
-    of items that own kv tiles.
+    of items that own kv tiles; `cut` is of items that own q tiles, and a multiple of the kv tile.
     **Postconditions**: none.
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
     **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`;
     `the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves`;
-    those of the mask's rules.
+    `'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000`; those of
+    the mask's rules.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,
@@ -113,7 +117,8 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
     AttrParameter<"::mlir::dash::SequencesAttr", "rows of each sequence">:$sequences,
     DefaultOwn:$own,
-    DefaultValuedParameter<"bool", "true", "kv items have sums across them">:$chains);
+    DefaultValuedParameter<"bool", "true", "kv items have sums across them">:$chains,
+    DefaultValuedParameter<"int64_t", "0", "kv rows of a piece that an item walks">:$cut);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -234,7 +239,9 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
 
     If items own q tiles, `item(i)` gives (group, q tile, unit) with groups of (sequence, query
     head), the third function is `visit(q, step)`, the kv tile of q at step, with the first and last
-    active kv tiles, and there is no `turn`.
+    active kv tiles, and there is no `turn`. Where keys are cut, a group is a (sequence, query head,
+    piece), with pieces fastest. `visit` is that of the whole q tile, and upward: an item has the
+    visits that are in its piece.
 
     **Preconditions**: every case except the last has a condition, the last has none; each value has
     as many results as its member; constant divisors are positive; no expression is a tree of more
@@ -282,7 +289,8 @@ def TableAttr : Dash_Attr<"Table", "table"> {
     turn), where part turn is the item's position in the chain of its dK and dV. `visits` has a row
     for each task: (head, q tile, turn). The rows of all items follow each other in issue order, and
     each item has as many rows as the mask leaves tasks. If items own q tiles, they have a query
-    head and a q tile, visits have a kv head and a kv tile, and all turns are 0.
+    head and a q tile, visits have a kv head and a kv tile, and all turns are 0. Where keys are cut,
+    part and part turn are the item's piece.
 
     The tables are dense elements, so `--mlir-elide-elementsattrs-if-larger` shortens them in print.
     Its output can be read again, but no op accepts it.

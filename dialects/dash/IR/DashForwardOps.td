@@ -33,6 +33,12 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     a longer sequence, and in any chunk of a prefill. The program's kv tile, its slack and its
     arithmetic are part of those bits.
 
+    With `cut(N)`, the keys and values of each sequence are cut into pieces of N rows, counted from
+    its start. Items walk one piece each, and `dash.combine` puts the pieces of a row together, in
+    their order. So few rows over many keys keep many workers busy. The pieces follow from N alone,
+    never from the sizes or the workers. All levels hold among programs of one N. Other pieces, or
+    none, give other bits.
+
     q, k, v and o are memrefs [batch, heads, rows, head dim]. Any strides are allowed as long as the
     innermost is 1. lse is [batch, heads, q rows], and sink is [heads]. `scale` is 1/sqrt(head dim
     of q) unless given. With `sequences`, the rows of all sequences are contiguous in a batch of 1;
@@ -42,7 +48,7 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     - q, k, v and o are all bf16 or all f16; lse and sink are f32.
     - Head dims are static: that of q and k, and that of v and o, are multiples of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
-    - The softcap is a finite number above 0.
+    - The softcap is a finite number above 0. The rows of a piece are a multiple of the kv tile's.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
@@ -93,6 +99,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
     Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
+    "kv rows of a piece that an item walks; all if absent">:$cut,
     Arg<OptionalAttr<TilingAttr>, "how kernels cut it into tiles, once chosen">:$tiling);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
@@ -100,7 +108,7 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)` `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)? (`softcap` `(` $softcap^ `)`)?
-    (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
+    (`cut` `(` $cut^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Types of the operands; the verifier has checked that they are memrefs.
@@ -441,9 +449,10 @@ def FinishOp : Dash_SoftmaxOp<"finish", [AllTypesMatch<["value", "output"]>,
 }
 
 def StoreRowOp : Dash_Op<"store_row", [InsideItems]> {
-  let summary = "Write one number for each row of a tile";
+  let summary = "Write numbers of each row of a tile, in f32";
   let description = [{
-    `target[sequence, head, tile * rows + i] = value[i]` for rows that are in the sequence.
+    `target[sequence, head, tile * rows + i] = value[i]` for rows that are in the sequence: one
+    number of each row, or as many as the target has columns.
 
     **Preconditions**: the value has as many rows as a q or a kv tile of its `dash.items`.
     **Postconditions**: rows past the end of the sequence are not written.
@@ -463,10 +472,13 @@ def StoreRowOp : Dash_Op<"store_row", [InsideItems]> {
 
     **Errors**
     - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
+    - `tile must have rank 1 for a memref of rank 3, got 2`
+    - `tile must have as many columns as the head dim of the memref, 128, got 64`
   }];
   let arguments = (ins
-    Arg<RowTile, "the numbers">:$value,
-    Arg<RowMemRef, "whole tensor [batch, heads, rows]", [MemWrite]>:$target,
+    Arg<TileOf<[F32], [1, 2]>, "the numbers">:$value,
+    Arg<MemRefRankOf<[F32], [3, 4]>, "whole tensor [batch, heads, rows], or with columns",
+    [MemWrite]>:$target,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
     Arg<Index, "tile of the sequence">:$tile);
   let assemblyFormat = [{

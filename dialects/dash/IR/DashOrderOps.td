@@ -44,7 +44,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `min_workers` is from 1 to `workers`.
     - `apart` needs an order that is not `unordered`; `apart(parts)` needs more than one part.
     - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
-      kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
+      kv_heads * parts * ceil(kv rows / rows of a kv tile). If items own q tiles, N = sum of heads *
+      pieces * ceil(q rows / rows of a q tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
     - Without chains there is one part, adds are not `unordered` and nothing is kept apart, because
       there are no adds; `min_workers` is 1, and formulas have no `turn`. Formulas own what the
@@ -145,6 +146,11 @@ def ItemsOp : Dash_Op<"items", [
       body has a fourth argument, the item's turn in the chain of its dK and dV over the parts.
       Items that own q tiles have no such turn: their body has three arguments in both phases.
 
+    With `cut(N)`, an item that owns a q tile walks the kv tiles of one piece of N kv rows, counted
+    from its sequence's start: (sequence, head, q tile, piece). What it makes goes to memory that
+    has the heads of the first piece, then those of the second, and so on (`dash.combine`). So the
+    body has a fourth argument in both phases, the head there: piece * heads + head.
+
     `over(%q, %k, %v)` only gives the sizes: batch, heads, q rows and head dim from q, kv heads and
     kv rows from k, head dim from v. A kv tile without a task is an item too: its walks are empty,
     and it writes zeros to its dK and dV. A q tile without a task gets no add, and keeps the initial
@@ -160,6 +166,7 @@ def ItemsOp : Dash_Op<"items", [
     **Preconditions**
     - Over memrefs of rank 4 of one element type, whose sizes fit if static; heads are a multiple of
       kv heads.
+    - With `cut(N)`: `own(q)`, N is a multiple of the kv tile, stores are at the fourth argument.
     - With `own(q)`: no add inside, neither `dash.reduce` nor `dash.ordered_reduce`.
     - At level `row`: `own(q)`; factors come from outside of the items, tiles from outside are
       constants of one number; tiles are read and written by the block arguments.
@@ -167,7 +174,7 @@ def ItemsOp : Dash_Op<"items", [
       `dash.ordered_reduce`, or all `dash.reduce` if the schedule is `unordered`.
     - Not inside another `dash.items`.
     - The schedule is a `dash.schedule` in the nearest symbol table, and its tiles, mask, level,
-      sizes and sequences are those of this op wherever static.
+      cut, sizes and sequences are those of this op wherever static.
 
     **Postconditions**: every task that the mask leaves active has run once.
 
@@ -203,7 +210,12 @@ def ItemsOp : Dash_Op<"items", [
 
     **Errors**
     - `unscheduled takes 3 block arguments (sequence, kv head, kv tile), got 4`
-    - `of items that own q tiles takes 3 block arguments (sequence, head, q tile), got 4`
+    - `of items that own q tiles takes 3 block arguments (sequence, head, q tile), got 4`; with a
+      cut, `takes 4 block arguments (sequence, head, q tile, head among the pieces), got 3`
+    - `cuts keys for items that own kv tiles: only items that own q tiles walk keys`
+    - `cuts keys into pieces of 1000 rows, expected a multiple of the kv tile, 128`
+    - `is written by each piece of the keys, one over the other: write at the head among the pieces,
+      the last block argument of 'dash.items'`, at a store
     - `has items that own q tiles, but schedule '@order' was made for items that own kv tiles`
     - `expected the side that items own (q or kv), got 'o'`; `items that own q walk kv, got 'q'`
     - `scheduled takes 4 block arguments (sequence, kv head, kv tile, turn), got 3`
@@ -212,7 +224,7 @@ def ItemsOp : Dash_Op<"items", [
     - `'v' must have the rows of 'k', 512, got 500`, and so for batch and heads
     - `'@order' is not a 'dash.schedule' in the nearest symbol table`
     - `tiles are #dash.tiles<q = 128, kv = 128>, but schedule '@order' was made for #dash.tiles<q =
-      64, kv = 128>`, and so for mask, level, heads, kv heads, head dim, sequences and rows
+      64, kv = 128>`, and so for mask, level, cut, heads, kv heads, head dim, sequences and rows
     - `stands outside 'dash.items' only: it works on whole tensors`
     - `block size 'q' must be a multiple of the q tile, 64, got 96`, and what else the mask's rules
       ask, as in `#dash.blocks`
@@ -242,6 +254,8 @@ def ItemsOp : Dash_Op<"items", [
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
+    "kv rows of a piece that an item walks; all if absent">:$cut,
     Arg<OptionalAttr<TilingAttr>, "its tiling, until roles follow it">:$tiling);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -250,13 +264,15 @@ def ItemsOp : Dash_Op<"items", [
     OpBuilder<(ins "FlatSymbolRefAttr":$order, "Value":$q, "Value":$k, "Value":$v,
                    "TilesAttr":$tiles, "MaskAttr":$mask, "DeterminismLevel":$level,
                    CArg<"SequencesAttr", "{}">:$sequences,
-                   CArg<"TensorSide", "TensorSide::KV">:$own)>];
+                   CArg<"TensorSide", "TensorSide::KV">:$own,
+                   CArg<"IntegerAttr", "{}">:$cut)>];
   let assemblyFormat = [{
     custom<Phase>($order, $own) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v)
     `)`
     `\n` ` ` ` ` ` ` ` ` `tiles` `(` $tiles `)` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
-    (`sequences` `(` $sequences^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)?
+    (`sequences` `(` $sequences^ `)`)? (`cut` `(` $cut^ `)`)?
+    (`tiling` `(` qualified($tiling)^ `)`)?
     attr-dict-with-keyword custom<ItemsBody>($body)
   }];
   let extraClassDeclaration = [{
@@ -274,6 +290,10 @@ def ItemsOp : Dash_Op<"items", [
     BlockArgument getTile() { return getBody().getArgument(2); }
     /// The item's turn in the chain of its dK and dV; null where it has none.
     BlockArgument getTurn() { return givesTurns() ? getBody().getArgument(3) : BlockArgument(); }
+    /// The item's head among those of all pieces; null where keys are not cut.
+    BlockArgument getPieceHead() { return getCut() ? getBody().getArgument(3) : BlockArgument(); }
+    /// The head of memory that the item writes.
+    BlockArgument getWrittenHead() { return getCut() ? getPieceHead() : getHead(); }
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -7,7 +7,8 @@
 //  - lists: workers + 1 words, worker w has the items lists[w] … lists[w + 1] - 1. Where workers
 //    draw items while the program runs, the header says 1, and there is one list;
 //  - items: records of 8 words, list after list: sequence, the head and the tile that it owns, the
-//    first head that it walks (absolute), first visit, visits per round, rounds, part turn. Step s
+//    first head that it walks (absolute), first visit, visits per round, rounds, part turn. Where
+//    keys are cut, its head among those of all pieces stands in place of the turn. Step s
 //    of an item is visit s % (visits per round), on head first head + the visit's + s / (visits per
 //    round);
 //  - visits: records of 4 words: head (added to the first), walked tile, turn, 1 if the turn is the
@@ -32,6 +33,7 @@ namespace mlir::dash {
 struct Item {
   int32_t worker = 0, sequence = 0, head = 0, part = 0, tile = 0;
   int32_t partTurn = 0; ///< its position in the chain of its dK and dV over the parts
+  // Where keys are cut, part and part turn are the piece.
 };
 
 /// A row of the visits of a table: one task of an item, at a head and a tile of the walked side,
@@ -103,6 +105,11 @@ constexpr int64_t maxOrderWords = std::numeric_limits<int32_t>::max();
 constexpr int64_t fewestSharedTasks = int64_t(5) << 19;
 inline bool sharesVisits(const Problem &problem, int64_t tasks) {
   return tasks > fewestSharedTasks && problem.numSequences() * problem.kvHeads > 1;
+}
+
+/// The last word of an item's record.
+inline int32_t lastWordOf(const Problem &problem, const Item &item) {
+  return problem.isCut() ? item.partTurn * problem.heads + item.head : item.partTurn;
 }
 
 /// The visits of an item. Their heads count on from the item's first one as these do from

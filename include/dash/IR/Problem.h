@@ -72,6 +72,12 @@ public:
   bool contains(int64_t tile) const {
     return tile >= range.begin && tile < range.end && isSeen(tile);
   }
+  /// Those of them that are in a range.
+  TileSet within(TileRange other) const {
+    TileSet set = *this;
+    set.range = {std::max(range.begin, other.begin), std::min(range.end, other.end)};
+    return set;
+  }
   /// Number of active tiles.
   int64_t size() const;
   /// The smallest range that holds them; {0, 0} if there are none.
@@ -115,6 +121,9 @@ struct Problem {
   std::vector<SequenceLengths> sequences;
   TensorSide own = TensorSide::KV; ///< an item is a tile of it, and walks tiles of the other
   bool chains = true;              ///< false: items that own kv tiles have no dQ to add to
+  /// Rows of the pieces into which the keys of each sequence are cut, from its start: an item that
+  /// owns a q tile walks one piece. 0: they are not cut.
+  int64_t cut = 0;
 
   /// The mask's band over tiles and elements, without its rules.
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
@@ -156,6 +165,19 @@ struct Problem {
   /// The tiles that an item of tile `tile` walks, in one head.
   TileSet activeWalked(int64_t sequence, int64_t tile) const {
     return ownsQ() ? activeKv(sequence, tile) : activeQ(sequence, tile);
+  }
+  bool isCut() const { return cut > 0; }
+  /// The pieces of a sequence's keys; 1 if they are not cut.
+  int64_t numKeyPieces(int64_t sequence) const {
+    return isCut() ? llvm::divideCeil(sequences[sequence].kv, cut) : 1;
+  }
+  TileRange tilesOfPiece(int64_t piece) const {
+    return {piece * (cut / tiles.kv), (piece + 1) * (cut / tiles.kv)};
+  }
+  /// The same of a piece of the keys, if they are cut.
+  TileSet activeWalked(int64_t sequence, int64_t tile, int64_t piece) const {
+    TileSet all = activeWalked(sequence, tile);
+    return isCut() ? all.within(tilesOfPiece(piece)) : all;
   }
   /// The tiles whose items walk tile `tile`.
   TileSet activeOwn(int64_t sequence, int64_t tile) const {

@@ -84,6 +84,16 @@ struct ScheduleHeader {
       paid.reduce = paid.latency = paid.piece = paid.convert = paid.gather = 0;
     return paid;
   }
+  /// The parts of a tile of a sequence, which are pieces where keys are cut.
+  int64_t partsOf(int64_t sequence) const {
+    return problem.isCut() ? problem.numKeyPieces(sequence) : parts;
+  }
+  int64_t mostParts() const {
+    int64_t most = parts;
+    for (int64_t sequence = 0; sequence < problem.numSequences() && problem.isCut(); ++sequence)
+      most = std::max(most, partsOf(sequence));
+    return most;
+  }
   /// Precondition: the group can be cut into this many parts.
   PartCut cut() const { return PartCut(problem, parts); }
 };
@@ -112,7 +122,8 @@ public:
   int64_t firstHead(const Item &item) const { return cut().firstHead(item.head, item.part); }
   /// The number of tasks that the mask leaves to an item.
   int64_t numTasks(const Item &item) const {
-    return cut().numTasks(item.part, problem.activeWalked(item.sequence, item.tile).size());
+    return cut().numTasks(item.part,
+                          problem.activeWalked(item.sequence, item.tile, item.part).size());
   }
 
   /// The query head, kv tile and q tile of a task, whichever its item owns.
@@ -148,6 +159,10 @@ int64_t numItems(const Problem &problem, int64_t parts);
 /// The number of pieces, each the size of a dQ tile, in which an item adds its dK and dV; 0 with
 /// one part, or if adding them costs nothing.
 int64_t numPieces(const Problem &problem, int64_t parts, const Cost &cost);
+
+/// The visits of a part among those of its tile's line: all of them, unless keys are cut. A line is
+/// then walked upward.
+ArrayRef<Visit> visitsOfPart(const Problem &problem, int64_t part, ArrayRef<Visit> line);
 
 /// Reads the visits of one item after the other, from formulas or a table.
 class VisitReader {

@@ -56,6 +56,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     line("own", stringifyTensorSide(problem.own));
   else if (!problem.chains)
     line("chains", "none");
+  if (problem.isCut())
+    line("cut", problem.cut);
   line("sequences", problem.numSequences());
   for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
     for (end = begin + 1;
@@ -71,6 +73,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
 static std::optional<int64_t> partOf(const int32_t *record, const int32_t *visits,
                                      const ScheduleHeader &header, std::set<ItemKey> &taken) {
   const Problem &problem = header.problem;
+  if (problem.isCut())
+    return record[7] / problem.heads;
   PartCut cut = header.cut();
   int64_t sequence = record[0], kv = record[2];
   int64_t part = record[3] / cut.heads() * cut.runs() % header.parts;
@@ -122,7 +126,7 @@ std::optional<Table> dash::decodeOrder(ArrayRef<int32_t> words, const ScheduleHe
     if (!part)
       return std::nullopt;
     table.items.push_back({item.worker, item.words[0], item.words[1], int32_t(*part), item.words[2],
-                           /*partTurn=*/item.words[7]});
+                           header.problem.isCut() ? int32_t(*part) : item.words[7]});
     for (const int32_t *visit = visits + begin * orderVisitWords,
                        *end = visit + count * orderVisitWords;
          visit != end; visit += orderVisitWords)

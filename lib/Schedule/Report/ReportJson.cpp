@@ -72,6 +72,8 @@ private:
     json.attribute("deterministic", schedule.isOrdered());
     if (problem.ownsQ())
       json.attribute("own", stringifyTensorSide(problem.own));
+    if (problem.isCut())
+      json.attribute("cut", problem.cut);
     if (!problem.hasChains())
       json.attribute("keeps", stringifyDeterminismLevel(entry.facts.keeps));
     json.attribute("forWorkers", schedule.width);
@@ -128,6 +130,8 @@ private:
             out.attribute("sequence", item.sequence);
             if (schedule.problem.ownsQ()) {
               out.attribute("head", item.head);
+              if (schedule.problem.isCut())
+                out.attribute("piece", item.part);
               out.attribute("q", item.tile);
             } else {
               out.attribute("kvHead", item.head);

@@ -47,6 +47,9 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   os << ", made for " << counted(schedule.width, "worker") << ", "
      << counted(schedule.parts, "part") << ", " << (schedule.isTable() ? "a table" : "formulas")
      << "\n";
+  if (problem.isCut())
+    row("cut") << "keys in pieces of " << problem.cut
+               << " rows from each sequence's start, an item walks one\n";
   if (!problem.hasChains())
     row("items") << "own " << problem.ownTile() << "s and walk " << problem.walkedTile()
                  << "s; nothing is summed across them, so the order keeps level "

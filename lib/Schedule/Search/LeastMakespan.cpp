@@ -20,9 +20,11 @@ double dash::leastMakespan(const LayoutRequest &request) {
     for (end = begin + 1;
          end < problem.numSequences() && problem.sequences[end] == problem.sequences[begin];)
       ++end;
+    int64_t lines = problem.isCut() ? problem.numKeyPieces(begin) : cut.runs();
     for (int64_t tile : llvm::seq(problem.numOwnTiles(begin)))
-      for (int64_t run : llvm::seq(cut.runs()))
-        if (int64_t tasks = cut.numTasks(run, problem.activeWalked(begin, tile).size()); tasks > 0)
+      for (int64_t line : llvm::seq(lines))
+        if (int64_t tasks = cut.numTasks(line, problem.activeWalked(begin, tile, line).size());
+            tasks > 0)
           itemsOfTasks[tasks] +=
               (end - begin) * problem.ownHeads() * (request.parts / cut.runs()) * request.copies;
   }

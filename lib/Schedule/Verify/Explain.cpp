@@ -14,6 +14,9 @@ using namespace mlir;
 using namespace mlir::dash;
 
 std::string dash::describe(const Schedule &schedule, const Item &item) {
+  if (schedule.problem.isCut())
+    return llvm::formatv("item (sequence {0}, head {1}, piece {2}, q tile {3})", item.sequence,
+                         item.head, item.part, item.tile);
   if (schedule.problem.ownsQ())
     return llvm::formatv("item (sequence {0}, head {1}, q tile {2})", item.sequence, item.head,
                          item.tile);
@@ -27,10 +30,14 @@ LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &it
   // A number below 0 becomes a large one. Every item of every order passes here.
   auto isBelow = [](int32_t value, int64_t size) { return uint32_t(value) < uint64_t(size); };
   if (isBelow(item.worker, header.workers) && isBelow(item.sequence, problem.numSequences()) &&
-      isBelow(item.head, problem.ownHeads()) && isBelow(item.part, header.parts) &&
-      isBelow(item.partTurn, header.parts) &&
+      isBelow(item.head, problem.ownHeads()) && isBelow(item.part, header.partsOf(item.sequence)) &&
+      isBelow(item.partTurn, header.partsOf(item.sequence)) &&
       isBelow(item.tile, problem.numOwnTiles(item.sequence)))
-    return success();
+    return !problem.isCut() || item.part == item.partTurn
+               ? LogicalResult(success())
+               : emitError() << "item " << index << " is of piece " << item.part
+                             << " of the keys, expected the same number as its part turn, got "
+                             << item.partTurn;
   auto check = [&](StringRef field, int64_t value, int64_t size) -> LogicalResult {
     if (value >= 0 && value < size)
       return success();
@@ -40,8 +47,8 @@ LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &it
   if (failed(check("worker", item.worker, header.workers)) ||
       failed(check("sequence", item.sequence, problem.numSequences())) ||
       failed(check(problem.ownHead(), item.head, problem.ownHeads())) ||
-      failed(check("part", item.part, header.parts)) ||
-      failed(check("part turn", item.partTurn, header.parts)))
+      failed(check(problem.isCut() ? "piece" : "part", item.part, header.partsOf(item.sequence))) ||
+      failed(check("part turn", item.partTurn, header.partsOf(item.sequence))))
     return failure();
   return check(problem.ownTile(), item.tile, problem.numOwnTiles(item.sequence));
 }

@@ -20,10 +20,10 @@ static std::vector<std::vector<int32_t>> itemsBySequence(const Schedule &schedul
   const Problem &problem = schedule.problem;
   std::vector<std::vector<int32_t>> result(problem.numSequences());
   for (int64_t s : llvm::seq(problem.numSequences()))
-    result[s].resize(problem.ownHeads() * schedule.parts * problem.numOwnTiles(s));
+    result[s].resize(problem.ownHeads() * schedule.partsOf(s) * problem.numOwnTiles(s));
   for (auto [index, item] : llvm::enumerate(schedule.items())) {
-    int64_t tiles = problem.numOwnTiles(item.sequence);
-    result[item.sequence][(item.head * schedule.parts + item.part) * tiles + item.tile] = index;
+    int64_t tiles = problem.numOwnTiles(item.sequence), parts = schedule.partsOf(item.sequence);
+    result[item.sequence][(item.head * parts + item.part) * tiles + item.tile] = index;
   }
   return result;
 }

@@ -24,12 +24,16 @@ using namespace mlir::dash;
 static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) {
   const Problem &problem = schedule.problem;
   OwnTileIds kvTiles(problem);
-  int64_t parts = schedule.parts, expected = numItems(problem, parts);
+  int64_t parts = schedule.mostParts(), expected = numItems(problem, schedule.parts);
   if (int64_t(schedule.items().size()) != expected)
     return emitError() << "schedule has " << schedule.items().size() << " items, expected "
                        << expected << ": one for each sequence, " << problem.ownHead()
-                       << (problem.ownsQ() ? " and " : ", part and ") << problem.ownTile();
-  std::vector<int32_t> itemOf(expected, -1), itemAtTurn(expected, -1);
+                       << (!problem.ownsQ()  ? ", part and "
+                           : problem.isCut() ? ", piece and "
+                                             : " and ")
+                       << problem.ownTile();
+  int64_t most = kvTiles.size() * parts;
+  std::vector<int32_t> itemOf(most, -1), itemAtTurn(most, -1);
   for (auto [index, item] : llvm::enumerate(schedule.items())) {
     if (failed(verifyItemRange(schedule, item, index, emitError)))
       return failure();
@@ -67,9 +71,13 @@ public:
           isSeen[own * walkedTiles + tile] = true;
           ++size;
         }
-      for (int64_t run : llvm::seq(cut.runs()))
-        shares.push_back({cut.tiles(run, active), cut.numTasks(run, size)});
+      if (problem.isCut())
+        addPieces(sequence, own);
+      else
+        for (int64_t run : llvm::seq(cut.runs()))
+          shares.push_back({cut.tiles(run, active), cut.numTasks(run, size)});
     }
+    lines = problem.isCut() ? problem.numKeyPieces(sequence) : cut.runs();
   }
   bool contains(int64_t own, int64_t tile) const {
     return isSeen.empty() || isSeen[own * walkedTiles + tile];
@@ -81,13 +89,20 @@ public:
     int64_t numTasks; ///< over all heads of the item
   };
   const Share &shareOf(const Item &item) const {
-    return shares[item.tile * cut.runs() + item.part % cut.runs()];
+    return shares[item.tile * lines + item.part % lines];
   }
 
 private:
+  void addPieces(int64_t sequence, int64_t own) {
+    for (int64_t piece : llvm::seq(problem.numKeyPieces(sequence))) {
+      TileSet active = problem.activeWalked(sequence, own, piece);
+      shares.push_back({active.hull(), active.size()});
+    }
+  }
+
   const Problem &problem;
   PartCut cut;
-  int64_t walkedTiles = 0;
+  int64_t walkedTiles = 0, lines = 1; ///< shares of a tile
   std::vector<bool> isSeen;
   std::vector<Share> shares;
 };
@@ -170,7 +185,7 @@ public:
 private:
   int64_t numItemsWithTasks() const {
     return llvm::count_if(schedule.items(), [&](const Item &item) {
-      TileSet active = schedule.problem.activeWalked(item.sequence, item.tile);
+      TileSet active = schedule.problem.activeWalked(item.sequence, item.tile, item.part);
       return cut.tiles(item.part, active).size() > 0;
     });
   }
@@ -188,6 +203,7 @@ private:
     if (active.size() == 0)
       return error << "no task: "
                    << (cut.hasRuns()              ? "its kv tile has fewer q tiles than runs"
+                       : schedule.problem.isCut() ? "its rows see no column of its piece"
                        : schedule.problem.ownsQ() ? "its rows see no column"
                                                   : "the mask hides all of its columns");
     return error << schedule.problem.walkedTile() << "s " << active.begin << " to "
@@ -290,7 +306,9 @@ static double longestList(const Schedule &schedule) {
       for (int64_t tile : llvm::seq(problem.numOwnTiles(sequence)))
         walkedTiles.push_back(problem.activeWalked(sequence, tile).size());
     }
-    int64_t tasks = cut.numTasks(item.part, walkedTiles[item.tile]);
+    int64_t tiles = problem.isCut() ? problem.activeWalked(sequence, item.tile, item.part).size()
+                                    : walkedTiles[item.tile];
+    int64_t tasks = cut.numTasks(item.part, tiles);
     lists[item.worker].first += tasks;
     lists[item.worker].second += tasks > 0;
   }

@@ -37,6 +37,7 @@ class Forward:
     has_sink: bool = False
     slack: float = 8
     scale: float | None = None
+    cut: int | None = None
     seed: int = 1
 
     def title(self) -> str:
@@ -47,7 +48,7 @@ class Forward:
             f" {problem.heads}/{problem.kv_heads} tiles {problem.tile_q}x{problem.tile_kv} workers"
             f" {self.workers} {self.form} level {self.level} {self.half}"
             f" {self.head_dim}/{self.head_dim_v} softcap {self.softcap} sink {self.has_sink} slack"
-            f" {self.slack}"
+            f" {self.slack} cut {self.cut}"
         )
 
     def text(self) -> str:
@@ -58,6 +59,7 @@ class Forward:
         sink = ", %sink: memref<?xf32>" if self.has_sink else ""
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
+        clauses += f" cut({self.cut})" if self.cut else ""
         strides = "strided<[?, ?, ?, 1], offset: ?>"
         return f"""
 !q = memref<{batch}x?x?x{self.head_dim}x{self.half}, {strides}>
@@ -176,17 +178,46 @@ class RowState:
         return output, np.where(empty, F32(-np.inf), lse)
 
 
+def combine(o: np.ndarray, lse: np.ndarray, sink: np.ndarray | None) -> Arrays:
+    """Rows from their pieces, which the first dimension counts."""
+    most = np.full(lse.shape[1:], -np.inf, F32)
+    if sink is not None:
+        most[...] = sink[:, None]
+    for one in lse:
+        most = np.where(one > most, one, most)  # not if it is NaN
+
+    def weight_of(one: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return np.where(one == most, F32(1), power((one - most) * LOG2E))
+
+    total, output = np.zeros(most.shape, F32), np.zeros(o.shape[1:], F32)
+    if sink is not None:
+        total = weight_of(np.broadcast_to(sink[:, None], most.shape))
+    for one, numbers in zip(lse, o):
+        seen = ~np.isneginf(one)
+        weight = np.where(seen, weight_of(one), F32(0))
+        total = total + weight
+        output = np.where(seen[..., None], fused(weight[..., None], numbers, output), output)
+    empty = total == 0
+    inverse = F32(1) / np.where(empty, F32(1), total)
+    log = np.log2(np.where(empty, 1, total).astype(np.float64)).astype(F32) * LN2
+    output = np.where(empty[..., None], F32(0), fused(output, inverse[..., None], F32(0)))
+    return {"o": output, "lse": np.where(empty, F32(-np.inf), most + log)}
+
+
 def model(case: Forward, outcome: Outcome) -> Arrays:
     """o and lse as a file holds them, bit for bit, in the order of the schedule."""
     problem, arrays = case.problem, outcome.arrays()
     places, scale = Places(problem, case.is_list), arrays["scale"][()]
-    o, lse = np.zeros(arrays["o"].shape, F32), np.zeros(arrays["lse"].shape, F32)
+    pieces = 1 + max(item.get("piece", 0) for item in outcome.schedule["items"])
+    o = np.zeros((pieces, *arrays["o"].shape), F32)
+    lse = np.full((pieces, *arrays["lse"].shape), -np.inf, F32)
     seen = [visible(problem.mask, s.q, s.kv) for s in problem.sequences]
     unit = (scale if case.softcap is None else F32(case.softcap)) * LOG2E
     for item in outcome.schedule["items"]:
         s, head, q_tile = item["sequence"], item["head"], item["q"]
         q = places.tile(arrays["q"], s, head, q_tile, False)
-        sink = arrays["sink"][head] if case.has_sink else None
+        sink = arrays["sink"][head] if case.has_sink and not case.cut else None
         state = RowState(problem.tile_q, case.head_dim_v, sink)
         for kv_head, kv_tile in item["visit"]:
             k, v = (places.tile(arrays[name], s, kv_head, kv_tile, True) for name in "kv")
@@ -199,9 +230,13 @@ def model(case: Forward, outcome: Outcome) -> Arrays:
             live[: some.shape[0], : some.shape[1]] = some
             state.see(np.where(live, scores, F32(-np.inf)), unit, case.slack, v, case.half)
         output, log = state.finish()
-        places.put(o, s, head, q_tile, False, output)
-        places.put(lse, s, head, q_tile, False, log)
-    return {"o": encode(ROUND[case.half](o), case.half), "lse": lse}
+        piece = item.get("piece", 0)
+        places.put(o[piece], s, head, q_tile, False, output)
+        places.put(lse[piece], s, head, q_tile, False, log)
+    found = {"o": o[0], "lse": lse[0]}
+    if case.cut:
+        found = combine(o, lse, arrays["sink"] if case.has_sink else None)
+    return {"o": encode(ROUND[case.half](found["o"]), case.half), "lse": found["lse"]}
 
 
 def by_definition(case: Forward, outcome: Outcome) -> Arrays:
