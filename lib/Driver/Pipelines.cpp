@@ -91,6 +91,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
   manager.addPass(createLowerConvert());
+  manager.addPass(createLowerCombine());
   manager.addPass(createFinishProgram());
   // the last IR with slots: what it proves of the plan holds for this IR
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));

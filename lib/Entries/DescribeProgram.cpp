@@ -112,7 +112,7 @@ private:
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
                           schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart,
-                          overlapsRounding, problem.getOwn());
+                          overlapsRounding, problem.getOwn(), problem.getCut());
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
@@ -174,6 +174,9 @@ private:
                                          isOpen() ? "bounds - 1" : std::to_string(rows.size())));
     derived.push_back(count("q_tiles", "q_rows", tiles.getQ()));
     derived.push_back(count("kv_tiles", "kv_rows", tiles.getKv()));
+    if (int64_t cut = problem.getCut()) // of a list, no sequence has more
+      derived.push_back(
+          DerivedAttr::get(context, keyPieces, formatv("ceildiv(kv_rows, {0})", cut).str()));
     return derived;
   }
 
@@ -258,6 +261,9 @@ private:
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
     if (WorkersOp(all.front()).getHandsOut())
       regions.push_back(region(drawnRegion.str(), "4", 16));
+    for (auto [role, type] : tensors)
+      if (problem.getCut() && role.isWritten())
+        regions.push_back(region(piecesRegion(role), piecesBytes(role), 128));
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
     return regions;
@@ -270,7 +276,9 @@ private:
   std::string describeOrderBytes() {
     if (isTable())
       return std::to_string(4 * numOrderWords);
-    StringRef items = problem.getOwn() == TensorSide::Q ? "heads*q_tiles" : "kv_heads*kv_tiles";
+    std::string items = problem.getOwn() == TensorSide::Q ? "heads*q_tiles" : "kv_heads*kv_tiles";
+    if (problem.getCut())
+      items += ("*" + keyPieces).str();
     if (!isOpen())
       return formatv("4*(align({0} + workers, {1}) + {2}*batch*{3} + {4}*q_tiles*kv_tiles)",
                      int64_t(orderHeaderWords) + 1, orderItemWords,

@@ -42,6 +42,7 @@ static int rankOf(EntryRole role) {
   case EntryRole::Main:
     return 3;
   case EntryRole::Convert:
+  case EntryRole::Combine:
     return 4;
   }
   llvm_unreachable("all roles are above");

@@ -41,7 +41,7 @@ private:
     readSizesOfAll();
     halvings = countHalvings();
     groups = ownHeads; // one sequence at a time
-    numItems = b.mul(ownHeads, totalOf(firstOwnTile()));
+    numItems = b.mul(ownHeads, totalOf(firstItemOfHead()));
     firstOwner = b.add(b.mul(b.add(numSequences, 1), orderSequenceWords), orderHeaderWords);
     firstList = aligned(b.add(firstOwner, size("q_tiles")));
     firstItem = aligned(b.add(b.add(firstList, workers), 1));
@@ -73,6 +73,11 @@ private:
   /// The word of a record that numbers the tiles that items own.
   int64_t firstOwnTile() const { return ownsQ() ? SequenceFirstQTile : SequenceFirstKvTile; }
 
+  /// The word that numbers a head's items: tiles, or tiles of pieces of the keys.
+  int64_t firstItemOfHead() const {
+    return kernels.rowsOfPiece() ? int64_t(SequenceFirstItem) : firstOwnTile();
+  }
+
   /// The bits of the number of sequences: so many halvings leave one of them.
   Value countHalvings() {
     Value bits = b.toI32(numSequences);
@@ -87,13 +92,17 @@ private:
     qTiles = b.ceilDiv(qRows, kernels.qTile());
     kvTiles = b.ceilDiv(kvRows, kernels.kvTile());
     offset = b.sub(kvRows, qRows);
+    if (kernels.rowsOfPiece()) {
+      pieces = b.ceilDiv(kvRows, kernels.rowsOfPiece());
+      groups = b.mul(ownHeads, pieces);
+    }
     nameSizes();
   }
 
   ItemValues itemAt(Value i) override {
-    Value sequence = find(firstOwnTile(), b.quotient(i, ownHeads));
+    Value sequence = find(firstItemOfHead(), b.quotient(i, ownHeads));
     enter(sequence);
-    Value first = b.mul(numberOf(sequence, firstOwnTile()), ownHeads);
+    Value first = b.mul(numberOf(sequence, firstItemOfHead()), ownHeads);
     SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", b.sub(i, first)}});
     Value unit = values[2], firstUnit = numberOf(sequence, SequenceFirstUnit);
     if (!ownsQ())

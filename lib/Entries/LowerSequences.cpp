@@ -43,14 +43,14 @@ public:
     lane = b.special("tid.x");
     sequences = b.parameter("sequences");
     // The rows at which sequences begin, and the numbers of tiles, visits and units up to here.
-    SmallVector<Value> none(6, b.i32(0));
+    SmallVector<Value> none(isCut() ? 7 : 6, b.i32(0));
     SmallVector<Value> totals =
         b.forEach(b.i32(0), sequences, b.i32(threadsOfWarp), none,
                   [&](Value first, ValueRange carried) { return writeSome(first, carried); });
     b.inOneLane(lane, [&] {
       Value zero = b.i32(0);
       storeRecord(sequences, {zero, zero, totals[2], zero, zero, zero, totals[3], totals[4],
-                              totals[5], zero, zero, zero});
+                              totals[5], isCut() ? totals[6] : zero, zero, zero});
     });
     b.finish();
   }
@@ -69,6 +69,7 @@ private:
     return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role),
                         launch, parameters);
   }
+  bool isCut() const { return kernels.rowsOfPiece() > 0; }
   /// The bounds of sequences: of queries and of keys.
   static SmallVector<TensorRoleAttr> boundsOf(const Kernels &kernels) {
     SmallVector<TensorRoleAttr> bounds;
@@ -113,11 +114,16 @@ private:
   }
 
   /// The number of units of a sequence's items: the last item has the last one.
-  Value numUnits(Value qTiles, Value kvTiles) {
+  Value numUnits(Value qTiles, Value kvTiles, Value pieces) {
     TensorSide own = formulas.getOwn();
     Value ownTiles = own == TensorSide::Q ? qTiles : kvTiles;
-    Value heads = b.toI64(b.parameter(headsOf(own)));
-    Value last = b.max(b.add(b.mul(heads, b.toI64(ownTiles)), -1), b.i64(0));
+    Value groups = b.toI64(b.parameter(headsOf(own)));
+    Value isEmpty = b.equal(ownTiles, 0);
+    if (pieces) {
+      isEmpty = b.bitOr(isEmpty, b.equal(pieces, 0));
+      groups = b.mul(groups, b.toI64(b.max(pieces, b.i32(1)))); // formulas divide by it
+    }
+    Value last = b.max(b.add(b.mul(groups, b.toI64(ownTiles)), -1), b.i64(0));
     const FormulaSignature &signature = getFormulaSignature("item");
     SmallVector<Value> values;
     for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol) {
@@ -125,11 +131,11 @@ private:
       values.push_back(name == "i"          ? last
                        : name == "q_tiles"  ? b.toI64(qTiles)
                        : name == "kv_tiles" ? b.toI64(kvTiles)
-                       : name == "groups"   ? heads
+                       : name == "groups"   ? groups
                                             : b.toI64(b.parameter(name)));
     }
     Value unit = FormulaEmitter(b, values).emit(formulas.getItem())[2];
-    return b.choose(b.equal(ownTiles, 0), b.i32(0), b.add(b.toI32(unit), 1));
+    return b.choose(isEmpty, b.i32(0), b.add(b.toI32(unit), 1));
   }
 
   /// The records of the next sequences, one for each lane.
@@ -141,7 +147,11 @@ private:
     Value qTiles = b.ceilDiv(q.rows, kernels.qTile()),
           kvTiles = b.ceilDiv(kv.rows, kernels.kvTile());
     SmallVector<Value> next = {q.largest, kv.largest}, before;
-    Value counts[] = {qTiles, kvTiles, b.mul(qTiles, kvTiles), numUnits(qTiles, kvTiles)};
+    Value pieces = isCut() ? b.ceilDiv(kv.rows, kernels.rowsOfPiece()) : Value();
+    SmallVector<Value> counts = {qTiles, kvTiles, b.mul(qTiles, kvTiles),
+                                 numUnits(qTiles, kvTiles, pieces)};
+    if (pieces)
+      counts.push_back(b.mul(qTiles, pieces));
     for (auto [i, number] : llvm::enumerate(counts)) {
       Scanned scanned = sum(number);
       before.push_back(b.add(scanned.before, carried[2 + i]));
@@ -149,8 +159,9 @@ private:
     }
     b.ifThen(b.below(sequence, sequences), [&] {
       Value zero = b.i32(0);
-      storeRecord(sequence, {q.end, q.rows, before[0], b.sub(kv.rows, q.rows), kv.end, kv.rows,
-                             before[1], before[2], before[3], zero, zero, zero});
+      storeRecord(sequence,
+                  {q.end, q.rows, before[0], b.sub(kv.rows, q.rows), kv.end, kv.rows, before[1],
+                   before[2], before[3], pieces ? before[4] : zero, zero, zero});
     });
     return next;
   }

@@ -79,6 +79,10 @@ void OrderBuilder::readSizes() {
       groupSize = b.quotient(groupSize, kernels.parts());
     }
   }
+  if (kernels.rowsOfPiece()) { // the fastest index, too
+    pieces = b.ceilDiv(kvRows, kernels.rowsOfPiece());
+    groups = b.mul(groups, pieces);
+  }
   numItems = b.mul(groups, ownTiles());
   offset = b.sub(kvRows, qRows);
   nameSizes();

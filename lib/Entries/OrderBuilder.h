@@ -71,6 +71,7 @@ protected:
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
   Value kvHeads, workers, width, groupSize, numItems, numSequences;
   Value ownHeads; ///< of a sequence, on the side that items own
+  Value pieces;   ///< of the keys of the current sequences; null if they are not cut
   Value runs;     ///< into which a head's q tiles are cut; null if parts have whole heads
   Value qTiles, kvTiles, groups, offset;  ///< of the current sequences
   Value firstList, firstItem, firstVisit; ///< words of the buffer
@@ -89,6 +90,8 @@ private:
   void writeItems(Value firstOfList);
   SmallVector<Value> wordsOfKvItem(const ItemValues &item); ///< its record
   SmallVector<Value> wordsOfQItem(const ItemValues &item);
+  /// Tiles of a line in front of the piece of the keys that has this number.
+  Value numBefore(Value piece, Value q);
   void writeVisitOfKv(Value index, Value kv, Value step);
   void writeVisitOfQ(Value index, Value q, Value step);
   /// A run's share of a line of q tiles: its first step, and the one after its last.

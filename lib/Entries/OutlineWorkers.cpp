@@ -166,9 +166,15 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
     addTensors(kind, [&](TensorRoleAttr role) {
       if (role.isWritten()) // by threads, where the caller has it
         parameters.tensor(role);
+      else if (role.getAccess() == TensorAccess::Sum)
+        parameters.workspace(piecesRegion(role));
       else
         parameters.workspace(rowsRegion(role));
     });
+  addTensors(TensorKind::Tile, [&](TensorRoleAttr role) {
+    if (program.getFacts().getCut() && role.getAccess() == TensorAccess::Sum)
+      parameters.workspace(piecesRegion(role));
+  });
   addTensors(TensorKind::Head, [&](TensorRoleAttr role) { parameters.pointer(role.getName()); });
   auto addSums = [&](bool isKeyValue) {
     for (TensorRoleAttr sums : program.getSummed())
@@ -180,6 +186,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
   parameters.workspace("order");
   addSums(/*isKeyValue=*/true);
   parameters.sizes({"heads", "q_rows", "kv_rows"});
+  if (program.getFacts().getCut())
+    parameters.sizes({keyPieces});
   if (kernels.parts() > 1)
     parameters.sizes({"kv_heads"});
   if (kernels.isList())

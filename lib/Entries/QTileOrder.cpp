@@ -1,7 +1,7 @@
 //===- QTileOrder.cpp - the order of items that own q tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is a query head of a sequence. An item walks kv tiles of one kv head, and nothing that it
+// A group is a query head of a sequence, or a piece of its keys for that head. An item walks kv tiles of one kv head, and nothing that it
 // adds has turns.
 //
 //===----------------------------------------------------------------------===//
@@ -11,18 +11,27 @@
 using namespace mlir;
 using namespace mlir::dash;
 
+Value OrderBuilder::numBefore(Value piece, Value q) {
+  Value tile = b.mul(piece, kernels.rowsOfPiece() / kernels.kvTile());
+  return LineEmitter(b, kernels.edges(), offset).activeKv(q, b.min(tile, kvTiles)).size;
+}
+
 SmallVector<Value> OrderBuilder::wordsOfQItem(const ItemValues &item) {
-  Value head = b.remainder(item.group, ownHeads);
-  Value sequence = item.sequence ? item.sequence : b.quotient(item.group, ownHeads);
-  Value rounds = b.i64(1), partTurn = b.i64(0);
-  return {sequence,
-          head,
-          item.tile,
-          b.quotient(head, groupSize),
-          firstVisitOf(item),
-          activeKv(item.tile).size,
-          rounds,
-          partTurn};
+  Value group = item.group, piece;
+  if (pieces) {
+    piece = b.remainder(group, pieces);
+    group = b.quotient(group, pieces);
+  }
+  Value head = b.remainder(group, ownHeads);
+  Value sequence = item.sequence ? item.sequence : b.quotient(group, ownHeads);
+  Value rounds = b.i64(1), last = piece ? b.add(b.mul(piece, ownHeads), head) : b.i64(0);
+  Value walkedHead = b.quotient(head, groupSize), first = firstVisitOf(item);
+  if (!piece)
+    return {sequence, head, item.tile, walkedHead, first, activeKv(item.tile).size, rounds, last};
+  // Visits go upward, so those of a piece follow each other.
+  Value before = numBefore(piece, item.tile), end = numBefore(b.add(piece, 1), item.tile);
+  return {sequence,           head,   item.tile, walkedHead, b.add(first, before),
+          b.sub(end, before), rounds, last};
 }
 
 void OrderBuilder::writeVisitOfQ(Value index, Value q, Value step) {

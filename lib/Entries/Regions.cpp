@@ -31,3 +31,12 @@ std::string dash::contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64
 std::string dash::sinkRegionBytes(int64_t qTile) {
   return "4*batch*heads*q_tiles*" + std::to_string(sinkRuns(qTile));
 }
+
+std::string dash::piecesRegion(TensorRoleAttr output) {
+  return (output.getName() + "_pieces").str();
+}
+
+std::string dash::piecesBytes(TensorRoleAttr output) {
+  std::string rows = ("4*batch*heads*" + keyPieces + "*q_rows").str();
+  return output.isTile() ? rows + "*" + std::to_string(output.getTileColumns()) : rows;
+}

@@ -42,6 +42,9 @@ LogicalResult AttentionFwdOp::verify() {
     numbers.push_back({named("sink", getSink()), 1});
     values.push_back({"sink", getSink()});
   }
+  constexpr int64_t mostCut = int64_t(1) << 30; // and a sequence's rows, in 32 bits
+  if (int64_t cut = getCut().value_or(0); cut > mostCut)
+    return emitOpError() << "'cut' must be at most " << mostCut << ", got " << cut;
   unsigned numInputs = values.size();
   values.append({{"o", getO()}, {"lse", getLse()}});
   if (failed(verifyForms(*this, {q, k, v, o}, numbers)) || failed(verifyHeadDims(*this)) ||

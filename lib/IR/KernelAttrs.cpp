@@ -24,10 +24,10 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 //===----------------------------------------------------------------------===//
 
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
-                                int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
-                                bool isOrdered, int64_t parts, int64_t workers, int64_t width,
-                                int64_t minWorkers, FloatAttr, Apart apart, bool overlapsRounding,
-                                TensorSide own) {
+                                int64_t headDimV, MaskAttr, TilesAttr tiles, StringRef,
+                                DeterminismLevel, bool isOrdered, int64_t parts, int64_t workers,
+                                int64_t width, int64_t minWorkers, FloatAttr, Apart apart,
+                                bool overlapsRounding, TensorSide own, int64_t cut) {
   if (!isa<BFloat16Type, Float16Type>(element))
     return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
@@ -49,6 +49,9 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
   if (own == TensorSide::Q && (parts > 1 || apart != Apart::None || overlapsRounding))
     return emitError() << "items that own q tiles add nothing to memory: they have no parts, keep "
                           "nothing apart, and leave no sums to round";
+  if (cut < 0 || cut % tiles.getKv() != 0 || (cut > 0 && own != TensorSide::Q))
+    return emitError() << "'cut' must be a multiple of the kv tile, " << tiles.getKv()
+                       << ", in items that own q tiles, got " << cut;
   if (overlapsRounding && (!isOrdered || apart != Apart::None))
     return emitError() << "'overlaps_rounding' wants sums that grow in turns, and this program has "
                           "none, or keeps contributions apart";

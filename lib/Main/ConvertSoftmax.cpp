@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Entries/Regions.h"
 #include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
@@ -283,8 +284,8 @@ struct ConvertFinish : KernelPattern<FinishOp> {
   }
 };
 
-/// One of a row's four threads writes it. A list's sequence is looked up here, behind the walk,
-/// where registers are free.
+/// One of a row's four threads writes its number; of several, each writes what it has. A list's
+/// sequence is looked up here, behind the walk, where registers are free.
 struct ConvertStoreRow : KernelPattern<StoreRowOp> {
   using KernelPattern::KernelPattern;
 
@@ -297,31 +298,74 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
       return rewriter.notifyMatchFailure(op, "only a consumer stores rows, and those of q");
     PtxBuilder b(op.getLoc(), rewriter);
     ThreadPlace place = ThreadPlace::readAnew(b);
-    std::string name = tensor.getName().str();
-    auto step = [&](StringRef dim, Value index) {
-      return b.mul(b.toI64(index), kernel.parameter((name + ".stride." + dim).str()));
-    };
     Value sequence = word(b, adaptor.getSequence()), rows = kernel.qRows;
     Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0));
     Value row = b.add(b.add(first, place.row), layout.getFirstRow(consumer->warpgroup));
-    Value element;
+    Value firstOfList;
     if (kernel.isList()) {
       SequenceRows own = kernel.readSequence(b, sequence, /*isKeyValue=*/false);
       rows = own.rows;
-      element = b.toI64(b.sub(own.end, own.rows));
-    } else {
-      element = step("batch", sequence);
+      firstOfList = b.toI64(b.sub(own.end, own.rows));
     }
-    element = b.add(b.add(element, step("head", word(b, adaptor.getHead()))), b.toI64(row));
-    Value at = b.offset(kernel.parameter(name), b.mul(element, 4));
+    bool isOfPieces = tensor.getAccess() == TensorAccess::Sum;
+    Value head = word(b, adaptor.getHead());
+    Value element = isOfPieces ? rowOfPieces(b, sequence, firstOfList, head)
+                               : elementOf(b, tensor, sequence, firstOfList, head);
+    element = b.add(element, b.toI64(row));
+    Value memory =
+        isOfPieces ? kernel.region(piecesRegion(tensor)) : kernel.parameter(tensor.getName());
+    Value at = b.offset(memory, b.mul(element, 4 * tensor.getColumns()));
+    if (op.getValue().getType().getRank() == 1)
+      storeNumbers(b, place, adaptor.getValue(), at, row, rows);
+    else
+      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), row, rows);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// A head's first row of the sequence, where the caller has the tensor.
+  Value elementOf(PtxBuilder &b, TensorRoleAttr tensor, Value sequence, Value firstOfList,
+                  Value head) const {
+    auto step = [&](StringRef dim, Value index) {
+      return b.mul(b.toI64(index), kernel.parameter((tensor.getName() + ".stride." + dim).str()));
+    };
+    return b.add(firstOfList ? firstOfList : step("batch", sequence), step("head", head));
+  }
+  /// The same in the program's own memory, which is contiguous. A head is one of a piece.
+  Value rowOfPieces(PtxBuilder &b, Value sequence, Value firstOfList, Value head) const {
+    Value number = b.toI64(head);
+    if (!firstOfList) {
+      Value heads = b.mul(b.toI64(kernel.heads), b.toI64(kernel.parameter(keyPieces)));
+      number = b.add(b.mul(b.toI64(sequence), heads), number);
+    }
+    Value row = b.mul(number, b.toI64(kernel.qRows));
+    return firstOfList ? b.add(row, firstOfList) : row;
+  }
+
+  static void storeNumbers(PtxBuilder &b, const ThreadPlace &place, ValueRange numbers, Value at,
+                           Value row, Value rows) {
     Value writes = b.equal(b.bitAnd(place.lane, FragmentAttr::threadsOfRow - 1), 0);
-    for (auto [i, number] : llvm::enumerate(adaptor.getValue())) {
-      int64_t offset = 8 * int64_t(i); // of the row in its warp
+    for (auto [i, number] : llvm::enumerate(numbers)) {
+      int64_t offset = FragmentAttr::getRowOffset(2 * int64_t(i)); // of the row in its warp
       Value isRow = b.both(writes, b.below(b.add(row, offset), rows));
       b.ifThen(isRow, [&, number = number] { b.store(number, b.offset(at, 4 * offset), 4); });
     }
-    rewriter.eraseOp(op);
-    return success();
+  }
+
+  /// Four threads write 32 bytes of a row side by side.
+  static void storeColumns(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value at,
+                           int64_t columns, Value row, Value rows) {
+    at = b.offset(at, b.mul(place.column, 4));
+    for (int64_t half : llvm::seq(FragmentAttr::registersPerRow)) {
+      int64_t offset = FragmentAttr::getRowOffset(2 * half);
+      b.ifThen(b.below(b.add(row, offset), rows), [&] {
+        Value ofRow = b.offset(at, 4 * columns * offset);
+        for (int64_t reg = 2 * half; reg < int64_t(sums.size()); reg += 4)
+          b.storeVector(sums.slice(reg, 2),
+                        b.offset(ofRow, 4 * FragmentAttr::getColumnOffset(reg)));
+      });
+    }
   }
 };
 

@@ -191,8 +191,14 @@ private:
                                  : one.isContribution()        ? &sumsRegion
                                                                : &turnsRegion);
       if (auto store = dyn_cast<StoreRowOp>(op)) {
-        std::string tensor = roleOf(store.getTarget()).getName().str();
-        names.append({tensor, tensor + ".stride.batch", tensor + ".stride.head"});
+        TensorRoleAttr role = roleOf(store.getTarget());
+        std::string tensor = role.getName().str();
+        if (role.getAccess() == TensorAccess::Sum) {
+          needRegion(piecesRegion(role));
+          names.push_back(keyPieces.str());
+        } else {
+          names.append({tensor, tensor + ".stride.batch", tensor + ".stride.head"});
+        }
       }
       if (auto sink = dyn_cast<SinkStateOp>(op))
         names.push_back(roleOf(sink.getSink()).getName().str());

@@ -147,7 +147,7 @@ private:
     getUsedValuesDefinedAbove(items.getBody(), outside);
     outside.insert(items->operand_begin(), items->operand_end());
     function.walk([&](Operation *op) {
-      if (isa<DeltaOp, SinkGradientOp, ConvertOp>(op))
+      if (isa<DeltaOp, SinkGradientOp, ConvertOp, CombineOp>(op))
         outside.insert(op->operand_begin(), op->operand_end());
     });
     for (Value value : outside)
@@ -156,7 +156,7 @@ private:
                            << " that has no '#dash.tensor_role': expected an argument with '"
                            << tensorAttr
                            << "', which --dash-tile puts there, or what 'dash.convert' "
-                           << "rounds to one";
+                           << "rounds, or 'dash.combine' puts together, to one";
     return success();
   }
 

@@ -77,7 +77,7 @@ private:
     b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
                                  items.getTiles(), items.getMask(), items.getLevel(),
-                                 items.getSequencesAttr(), items.getSide());
+                                 items.getSequencesAttr(), items.getSide(), items.getCutAttr());
     clone->setDiscardableAttrs(items->getDiscardableAttrDictionary());
     mapping.clear();
     mapping.map(items.getBody().getArguments(), clone.getBody().getArguments());
@@ -146,7 +146,7 @@ private:
     case ItemIndex::Sequence:
       return find(items.getSequence());
     case ItemIndex::Head:
-      return find(items.getHead());
+      return find(items.getWrittenHead());
     case ItemIndex::Tile:
       return find(items.getTile());
     }
@@ -166,7 +166,7 @@ private:
     if (slot.header == SlotHeader::Item) {
       numSteps = told(ItemIndex::NumSteps);
       mapping.map(items.getSequence(), told(ItemIndex::Sequence));
-      mapping.map(items.getHead(), told(ItemIndex::Head));
+      mapping.map(items.getWrittenHead(), told(ItemIndex::Head));
       mapping.map(items.getTile(), told(ItemIndex::Tile));
     } else if (slot.header == SlotHeader::Step) {
       lead = told(StepIndex::Lead);

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProtocolRun.h"
+#include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -62,10 +63,15 @@ LogicalResult ProtocolRun::computeTile(Process &process, const Instruction &inst
   for (auto [result, number] : llvm::zip_equal(op->getResults(), instruction.out))
     process.registers[number] =
         origins.add(isPerRow(result.getType()) ? TileOrigin{origin->rows, std::nullopt} : *origin);
-  if (auto store = dyn_cast<StoreRowOp>(op))
+  if (auto store = dyn_cast<StoreRowOp>(op)) {
+    int64_t head = told(store.getHeadMutable());
+    // What pieces of the keys make goes to the heads of a piece: here each of them is the one head.
+    TensorRoleAttr role = roleOf(store.getTarget());
+    if (role && role.getAccess() == TensorAccess::Sum && origin->rows)
+      head = origin->rows->head;
     return verifyRows(op, *origin,
-                      {told(store.getSequenceMutable()), told(store.getHeadMutable()),
-                       told(store.getTileMutable())});
+                      {told(store.getSequenceMutable()), head, told(store.getTileMutable())});
+  }
   auto hide = dyn_cast<HideOp>(op);
   if (!hide)
     return success();

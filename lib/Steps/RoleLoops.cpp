@@ -177,6 +177,8 @@ private:
     mapping.map(items.getSequence(), item.getSequence());
     mapping.map(items.getHead(), item.getKvHead());
     mapping.map(items.getTile(), item.getKvTile());
+    if (Value pieceHead = items.getPieceHead(); pieceHead && !pieceHead.use_empty())
+      mapping.map(pieceHead, ReadPartOp::create(b, type, type, place).getTurn());
   }
 
   /// Where items own q tiles, each walks one head.

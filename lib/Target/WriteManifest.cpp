@@ -87,6 +87,8 @@ static llvm::json::Object factsOf(FactsAttr facts) {
     object["apart"] = stringifyApart(facts.getApart());
   if (facts.ownsQ())
     object["own"] = stringifyTensorSide(facts.getOwn());
+  if (facts.getCut() > 0)
+    object["cut"] = facts.getCut();
   return object;
 }
 
@@ -102,7 +104,7 @@ static void writeFacts(OStream &json, FactsAttr facts) {
     for (StringRef key :
          {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
       json.attribute(key, std::move(program[key]));
-    for (StringRef key : {"softcap", "apart", "own"})
+    for (StringRef key : {"softcap", "apart", "own", "cut"})
       if (auto optional = program.find(key); optional != program.end())
         json.attribute(key, std::move(optional->second));
   });

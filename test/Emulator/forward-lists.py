@@ -59,27 +59,30 @@ def check_order(case: Case, kernel: Kernel) -> None:
     words = np.frombuffer(kernel.region("order"), np.int32)
     _, workers, items, lists, first_item, first_visit, _, sequences = words[:HEADER].tolist()
     tiles = kernel.manifest["program"]["tiles"]
+    cut = case.cut or 2**31
     expected = [
-        (index, head, tile)
-        for index, (q, _) in enumerate(case.lengths)
+        (index, head, tile, piece * case.heads + head if case.cut else 0)
+        for index, (q, kv) in enumerate(case.lengths)
         for head in range(case.heads)
         for tile in range(-(-q // tiles["q"]))
+        for piece in range(-(-kv // cut) if case.cut else 1)
     ]
     records = words[first_item:][: 8 * items].reshape(-1, 8)
     demand(
-        sorted(map(tuple, records[:, :3].tolist())) == sorted(expected)
+        sorted(map(tuple, records[:, [0, 1, 2, 7]].tolist())) == sorted(expected)
         and sequences == len(case.lengths),
         f"{case}: items {records[:, :3].tolist()}",
     )
     visits = words[first_visit:][: (len(words) - first_visit) // 4 * 4].reshape(-1, 4)
-    for sequence, head, tile, first_head, first, count, rounds, turn in records.tolist():
-        kv_tiles = -(-case.lengths[sequence][1] // tiles["kv"])
+    for sequence, head, tile, first_head, first, count, rounds, last in records.tolist():
+        begin = last // case.heads * cut // tiles["kv"] if case.cut else 0
+        end = min(-(-case.lengths[sequence][1] // tiles["kv"]), begin + cut // tiles["kv"])
         walked = visits[first : first + count, 1].tolist()
         demand(
             walked == sorted(set(walked))
-            and set(walked) <= set(range(kv_tiles))
-            and (case.mask != "full" or count == kv_tiles)
-            and (first_head, rounds, turn) == (head * case.kv_heads // case.heads, 1, 0),
+            and set(walked) <= set(range(begin, end))
+            and (case.mask != "full" or count == end - begin)
+            and (first_head, rounds) == (head * case.kv_heads // case.heads, 1),
             f"{case}: item {sequence, head, tile} walks {walked} from head {first_head}",
         )
     shares = np.diff(words[lists : lists + workers + 1])
@@ -114,6 +117,9 @@ def main() -> None:
             "bhsd",
         ),
         ("stated", Case(lengths=((70, 70), (200, 70), (1, 65)), is_stated=True), "bshd"),
+        ("cut", replace(formulas, lengths=odd, cut=128, heads=4, kv_heads=2), "bshd"),
+        ("cut-full", replace(formulas, mask="full", lengths=few, cut=128, has_sink=True), "padded"),
+        ("cut-stated", Case(lengths=((70, 70), (3, 300)), is_stated=True, cut=128), "bhsd"),
     ):
         check(case, folder / name, memory)
 

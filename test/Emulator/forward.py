@@ -26,9 +26,9 @@ def check(case: Case, folder: Path) -> None:
     check_errors(case, run(case, folder, given), given)
 
 
-def check_rows(folder: Path) -> None:
+def check_rows(folder: Path, cut: int | None = None) -> None:
     """What level `row` says, of one head beside all else that may differ."""
-    case = Case(q=150, kv=150, heads=1)
+    case = Case(q=150, kv=150, heads=1, cut=cut)
     given = case.inputs()
     whole = run(case, folder / "whole", given)
 
@@ -61,6 +61,11 @@ def check_rows(folder: Path) -> None:
     demand(are_equal(mine, whole), "in a batch: other bits")
     other = again("kv-tile", replace(case, options="table=true kv-tile=64"))
     demand(not are_equal(other, whole), "another kv tile has the same bits: nothing is compared")
+    if cut:
+        uncut = again("uncut", replace(case, cut=None))
+        demand(not are_equal(uncut, whole), "uncut it has the same bits: nothing is compared")
+        inside = {name: array[:, :, :cut] for name, array in uncut.items()}
+        demand(are_equal(inside, whole, slice(cut)), "rows of one piece: other bits than uncut")
 
 
 def main() -> None:
@@ -76,10 +81,22 @@ def main() -> None:
             Case(element="f16", heads=1, q=64, kv=64, head_dim=40, head_dim_v=72),
             Case(batch=2, heads=1, q=30, kv=30, head_dim=192, head_dim_v=192, options=""),
             Case(heads=1, q=30, kv=100, head_dim=256, head_dim_v=256),
+            # keys are cut: few rows, batches, each mask, a sink, head dims, one piece
+            Case(q=1, kv=500, heads=4, kv_heads=2, cut=128, options=""),
+            Case(q=70, kv=300, batch=2, cut=256, has_sink=True, softcap=20.0, options=""),
+            Case(mask="full", q=70, kv=300, cut=128, head_dim=128, head_dim_v=128),
+            Case(mask="window = [40, 10]", q=200, kv=400, heads=1, cut=128),
+            Case(mask=UNION, q=140, kv=400, heads=1, cut=128, options=""),
+            Case(q=200, kv=70, heads=1, cut=128),  # rows that see nothing
+            Case(element="f16", heads=1, q=64, kv=200, head_dim=40, head_dim_v=72, cut=96),
+            Case(heads=1, q=3, kv=250, head_dim=192, head_dim_v=192, cut=96, options="q-tile=64"),
+            Case(heads=1, q=3, kv=150, head_dim=256, head_dim_v=256, cut=64, options=""),
+            Case(heads=1, q=30, kv=30, cut=1280, options=""),
         )
     ):
         check(case, folder / str(number))
     check_rows(folder)
+    check_rows(folder / "cut", cut=128)
     for scale in (0.0, -0.125):
         found = run(Case(q=64, kv=64, heads=1), folder / f"scale{scale}", scale=scale)
         o = widened(found["o"], "bf16")

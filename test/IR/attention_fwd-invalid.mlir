@@ -239,3 +239,14 @@ func.func @pieces_have_rows(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row) {
   dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) cut(0)
   return
 }
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @pieces_are_no_longer_than_sequences(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op 'cut' must be at most 1073741824, got 2147483648}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) cut(2147483648)
+  return
+}

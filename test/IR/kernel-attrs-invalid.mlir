@@ -204,3 +204,10 @@
 // A forward's items add nothing.
 // expected-error @below {{items that own q tiles add nothing to memory: they have no parts, keep nothing apart, and leave no sums to round}}
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 128, kv = 128>, kind = "ascending", level = row, deterministic = true, parts = 2, workers = 4, width = 4, min_workers = 1, own = q>
+
+// -----
+
+func.func private @pieces_are_whole_tiles() attributes
+  // expected-error @below {{'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000}}
+  {a = #dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>, kind = "x",
+                   level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 1, own = q, cut = 1000>}

@@ -149,7 +149,7 @@ func.func @twice(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk
 !R = memref<1x1x64xf32>
 func.func @own_memory(%q: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
   %k = memref.alloc() : !T
-  // expected-error @below {{works on memory of type 'memref<1x1x64x64xbf16>' that has no '#dash.tensor_role': expected an argument with 'dash.tensor', which --dash-tile puts there, or what 'dash.convert' rounds to one}}
+  // expected-error @below {{works on memory of type 'memref<1x1x64x64xbf16>' that has no '#dash.tensor_role': expected an argument with 'dash.tensor', which --dash-tile puts there, or what 'dash.convert' rounds, or 'dash.combine' puts together, to one}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run)
   return

@@ -75,6 +75,7 @@ def cases() -> list[Forward]:
         (FULL, 64, True, True, None),
         (Mask(window=(20, 9)), 32, False, True, 5.0),
         (Mask(causal=True, union=Union(20, (25, -1))), 96, True, False, None),
+        (Mask(causal=True, blocks=Blocks(64, 64, ("1", "0", "1"))), 64, False, True, None),
         (CAUSAL, 960, False, False, None),  # one piece
     ):
         lengths = (Sequence(33, 147), Sequence(3, 300), Sequence(70, 40))

@@ -1,4 +1,4 @@
-// RUN: sed 's/level(row)/level(row) cut(256)/; s/cut(256) scale(\(.*\))/scale(\1) cut(256)/' %dash_examples/fwd-causal.mlir > %t.mlir
+// RUN: sed 's/ scale(%%scale)/& cut(256)/' %dash_examples/fwd-causal.mlir > %t.mlir
 // RUN: dash-opt %t.mlir --dash-tile='q=128 kv=128' | FileCheck %s --check-prefix=TILE
 // RUN: dash-opt %t.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=longest-first workers=4 sizes=q:200,kv:900,heads:2' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s
 // RUN: dash-opt %t.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending form=table workers=4 sizes=q:200,kv:900,heads:2' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=TABLE

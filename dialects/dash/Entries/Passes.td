@@ -242,4 +242,27 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LowerCombine : Pass<"dash-lower-combine", "::mlir::ModuleOp"> {
+  let summary = "Lower the combination of pieces to the entry `NAME_combine`";
+  let description = [{
+    Replaces `dash.combine` by an entry of the function's kernels that reads what the main kernel
+    leaves in the workspace regions `o_pieces` and `lse_pieces`, and writes o and lse. A warp has a
+    row. Its lanes find the largest LSE, a piece each; the order does not matter there. Then each
+    lane adds up columns of its own, piece after piece, and loads four pieces at once. Powers and
+    the logarithm are the machine's approximations; all else is rounded as in the op. A lane's
+    numbers depend on its row alone, not on the grid.
+
+    A sequence has as many pieces as its rows say; others are not read. So the `linalg.fill` of the
+    pieces' LSE is dropped. Rows outside all sequences of a list are not written.
+
+    Needs: `dash-outline-program`. Leaves: the memory of the pieces, for `dash-finish-program`.
+    Does not: choose pieces.
+
+    (* example filepath=test/Entries/lower-combine.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // DASH_ENTRIES_PASSES_TD

@@ -85,7 +85,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     ```
 
     **Errors**: in the words of `dash.attention_bwd`, those about ranks, elements, strides, head
-    dims, sizes, heads, the softcap, the mask, sequences, and values that are operands twice.
+    dims, sizes, heads, the softcap, the mask, sequences, and values that are operands twice; `'cut'
+    must be at most 1073741824, got 2147483648`.
   }];
   let arguments = (ins
     Arg<AnyMemRef, "queries [batch, heads, q rows, head dim]", [MemRead]>:$q,

@@ -31,7 +31,7 @@ def OrderSource : Dash_Words<"OrderSource", "where the order buffer comes from",
 def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
   I32EnumAttrCase<"Order", 0, "order">, I32EnumAttrCase<"Prepare", 1, "prepare">,
   I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">,
-  I32EnumAttrCase<"Sequences", 4, "sequences">]>;
+  I32EnumAttrCase<"Sequences", 4, "sequences">, I32EnumAttrCase<"Combine", 5, "combine">]>;
 
 def EntryWhen : Dash_Words<"EntryWhen", "when an entry must be launched", [
   I32EnumAttrCase<"Always", 0, "always">,
@@ -50,7 +50,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     this is then that number. `softcap` is absent if scores have none. `apart` states which
     contributions are kept apart (`dash-keep-apart`), and `overlaps_rounding` whether sums are
     rounded while others still grow (`dash-overlap-rounding`). `own` is the side whose tiles items
-    own: q in a forward, whose items add nothing to sums in memory.
+    own: q in a forward, whose items add nothing to sums in memory. `cut` is the kv rows of the
+    pieces that such items walk, absent if they walk all.
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
@@ -61,7 +62,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     4, got 5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their
     turns, and this program has none`; `'overlaps_rounding' wants sums that grow in turns, and this
     program has none, or keeps contributions apart`; `items that own q tiles add nothing to memory:
-    they have no parts, keep nothing apart, and leave no sums to round`.
+    they have no parts, keep nothing apart, and leave no sums to round`; `'cut' must be a multiple of
+    the kv tile, 128, in items that own q tiles, got 1000`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
@@ -82,7 +84,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     DefaultValuedParameter<"bool", "false",
     "whether sums are rounded while others still grow">:$overlaps_rounding,
     DefaultValuedParameter<"::mlir::dash::TensorSide", "::mlir::dash::TensorSide::KV",
-    "the side whose tiles items own">:$own);
+    "the side whose tiles items own">:$own,
+    DefaultValuedParameter<"int64_t", "0", "kv rows of a piece that an item walks">:$cut);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -16,6 +16,7 @@ struct Kernels {
   int64_t qTile() const { return facts().getTiles().getQ(); }
   int64_t kvTile() const { return facts().getTiles().getKv(); }
   int64_t parts() const { return facts().getParts(); }
+  int64_t rowsOfPiece() const { return facts().getCut(); } ///< of keys; 0 if they are not cut
   bool isList() const { return program.isList(); }
   /// Whether it writes the LSE, which a backward reads.
   bool isForward() const {

@@ -22,6 +22,13 @@ std::string contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64_t par
 /// The word that counts the items which workers have drawn, where they are handed out.
 constexpr llvm::StringLiteral drawnRegion = "drawn";
 
+/// The pieces of the keys of a sequence, and no sequence has more: a derived size.
+constexpr llvm::StringLiteral keyPieces = "kv_pieces";
+/// The region of what pieces of the keys make of an output, whose memory has the access `sum`: rows
+/// of all heads of the first piece, then those of the second, and so on.
+std::string piecesRegion(TensorRoleAttr output);
+std::string piecesBytes(TensorRoleAttr output);
+
 /// The region with one number for each run of rows; their sum is a sink's gradient.
 constexpr llvm::StringLiteral sinkRegion = "sink_sum";
 std::string sinkRegionBytes(int64_t qTile);

@@ -71,6 +71,7 @@ enum OrderSequence : int64_t {
   SequenceFirstKvTile,
   SequenceFirstVisit, ///< first line of visits of its items' tiles, if formulas fill the buffer
   SequenceFirstUnit,  ///< first unit of its items, likewise
+  SequenceFirstItem,  ///< where keys are cut: first of a head's items (tile, piece), likewise
   orderSequenceWords = 12
 };
 

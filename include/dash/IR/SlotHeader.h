@@ -18,7 +18,8 @@ enum class SlotHeader {
   Step, ///< StepIndex
 };
 
-/// Indices in the slot that an item begins with: its head and its tile are those that it owns.
+/// Indices in the slot that an item begins with: its tile is that which it owns, its head that
+/// which it writes.
 enum class ItemIndex : unsigned { NumSteps, Sequence, Head, Tile };
 /// Indices in the slot that a step begins with. `Lead` says where the mask's edge runs. `Tile` is
 /// the walked tile, where steps walk kv tiles: their end may cut it.

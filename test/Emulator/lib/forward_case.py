@@ -39,6 +39,7 @@ class Case:
     element: str = "bf16"
     softcap: float | None = None
     has_sink: bool = False
+    cut: int | None = None
     options: str = "table=true"
     workers: int = 3
     seed: int = 0
@@ -86,6 +87,7 @@ class Case:
         clauses = f" sequences(<{pairs}>)" if self.lengths else ""
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
+        clauses += f" cut({self.cut})" if self.cut else ""
         sink = ", %sink: memref<?xf32>" if self.has_sink else ""
         return f"""
 !q = memref<?x?x?x{self.head_dim}x{self.element}, strided<[?, ?, ?, 1], offset: ?>>
