@@ -32,6 +32,7 @@ typedef struct DashProblem {
   int64_t sequences; /**< sequences of a list whose offsets come with each run; 0 for a batch */
   int32_t hasSink;   /**< whether heads have a score without a value */
   float softcap;     /**< the cap of scores; 0 for none */
+  int64_t cut; /**< of a forward: kv rows of the pieces into which keys are cut; 0 for no cut */
 } DashProblem;
 
 /** How a covered problem is computed, and limits of all problems. */

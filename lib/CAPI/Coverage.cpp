@@ -10,6 +10,7 @@
 #include "ReportOutcome.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/KernelCoverage.h"
+#include "dash/Schedule/ForwardRows.h"
 #include "dash/Schedule/Schedule.h"
 #include "dash/Support/Limits.h"
 #include "llvm/ADT/STLExtras.h"
@@ -144,10 +145,29 @@ private:
     if (!isWindowSide(problem.left) || !isWindowSide(problem.right))
       return refuse("window: expected whole numbers from -1 (no bound) to " + Twine(maxRows) +
                     ", found (" + Twine(problem.left) + ", " + Twine(problem.right) + ")");
+    if (Outcome wrong = checkCut())
+      return wrong;
     if (problem.softcap == 0 || isCap(problem.softcap))
       return std::nullopt;
     return refuse("softcap: expected a finite number above 0, or 0 for none, found " +
                   std::to_string(problem.softcap));
+  }
+
+  /// Pieces of keys are whole tiles.
+  Outcome checkCut() const {
+    if (problem.cut <= 0 || problem.headDim <= 0)
+      return std::nullopt;
+    int64_t ofV = problem.headDimV > 0 ? problem.headDimV : problem.headDim;
+    int64_t tile = rowsOfForward(problem.headDim, ofV).kv;
+    if (problem.cut > maxKernelRows)
+      return refuse("cut: expected at most " + Twine(maxKernelRows) +
+                    " rows, the most of a sequence, found " + Twine(problem.cut));
+    if (problem.cut % tile == 0)
+      return std::nullopt;
+    int64_t below = problem.cut / tile * tile;
+    return refuse("cut: expected a multiple of " + Twine(tile) +
+                  ", the rows of a kv tile at these head dims, found " + Twine(problem.cut) +
+                  "; take " + (below > 0 ? Twine(below) + " or " : Twine()) + Twine(below + tile));
   }
 
   Outcome checkSizes() const {

@@ -125,6 +125,7 @@ public:
     problem.headDim = number("head_dim");
     problem.headDimV = number("head_dim_v");
     problem.own = ownsQ() ? TensorSide::Q : TensorSide::KV;
+    problem.cut = number("cut");
     problem.chains = ownsQ() || request.parts > 1 || hasSums();
     findStep(problem);
     SequenceLengths rows{roundUp(sizes.qRows, step.q), roundUp(sizes.kvRows, step.kv)};

@@ -24,7 +24,9 @@ ENTRIES = [f"attention_fwd_{role}" for role in ("sequences", "order", "prepare",
 HEADS, KV_HEADS, Q_ROWS, KV_ROWS, SEQUENCES = 4, 2, 1000, 1100, 7
 
 
-def compiled(driver: StubDriver, has_sink: bool = False, is_list: bool = False) -> Kernel:
+def compiled(
+    driver: StubDriver, has_sink: bool = False, is_list: bool = False, cut: int = 0
+) -> Kernel:
     program = (EXAMPLES / "fwd-causal.mlir").read_text(encoding="utf-8")
     if has_sink:
         program = program.replace("%scale: f32)", "%scale: f32, %sink: memref<?xf32>)").replace(
@@ -32,6 +34,8 @@ def compiled(driver: StubDriver, has_sink: bool = False, is_list: bool = False) 
         )
     if is_list:
         program = program.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
+    if cut:
+        program = program.replace("\n  return", f" cut({cut})\n  return")
     return Kernel.compile(program, "kind=longest-first workers=8", driver=driver)
 
 
@@ -104,6 +108,29 @@ def launches() -> None:
     assert found["attention_fwd_main"].grid == (8, 1, 1), found["attention_fwd_main"]
 
 
+def launches_of_pieces() -> None:
+    """Where keys are cut, another entry puts the pieces of a row together; both find them in the
+    workspace."""
+    for is_list in (False, True):
+        driver = StubDriver()
+        kernel = compiled(driver, is_list=is_list, cut=256)
+        assert kernel.manifest["program"]["cut"] == 256
+        tensors_of = packed() if is_list else given()
+        kernel.forward(**tensors_of, layout="thd" if is_list else "bhsd")
+        found = {launch.name: launch for launch in driver.launches()}
+        assert list(found)[-1] == "attention_fwd_combine", list(found)
+        entries = {entry["role"]: entry for entry in kernel.manifest["entries"]}
+        main, combine = (
+            found[f"attention_fwd_{role}"].values(entries[role]) for role in ("main", "combine")
+        )
+        for name in ("o", "lse"):
+            assert combine[name] == tensors_of[name].pointer and name not in main, (main, combine)
+            region = f"workspace.{name}_pieces"
+            assert main[region] == combine[region] and main[region] % 128 == 0, (main, combine)
+        kv_rows = tensors_of["k"].shape[0 if is_list else 2]
+        assert main["kv_pieces"] == combine["kv_pieces"] == -(-kv_rows // 256)
+
+
 def refusals() -> None:
     driver = StubDriver()
     plain, of_sink = compiled(driver), compiled(driver, has_sink=True)
@@ -174,4 +201,5 @@ def refusals() -> None:
 
 launches()
 launches_of_list()
+launches_of_pieces()
 refusals()

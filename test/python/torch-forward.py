@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
 
-from dash_attn import attention, explain, reference  # noqa: E402
+from dash_attn import ArgumentError, attention, explain, reference  # noqa: E402
 from dash_attn.kernel.orders import forward_for, forward_of_list  # noqa: E402
 from dash_attn.kernel.problem import ANY_SIZES, CAUSAL, FULL, Wanted, for_any_sizes  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
@@ -72,6 +72,50 @@ def served() -> None:
         assert explain(*tensors(), **causal, level=level).level == level
 
 
+def cut() -> None:
+    """By name only, and in explanations; gradients as ever."""
+    demand_exact(Mask(-1, 0), *tensors(1, 20), causal=True, cut=1024)
+    sink = torch.linspace(-2, 3, 4)
+    demand_exact(Mask(3, 0), *tensors(of_v=32), window=(3, 0), softcap=5.0, sink=sink, cut=128)
+    inputs = tensors(1, 3000)
+    plain, whole = explain(*inputs), explain(*inputs, cut=1024)
+    assert (plain.cut, whole.cut) == (0, 1024)
+    assert "keys cut into pieces of 1024 rows" in str(whole) and "cut" not in str(plain)
+    own, of_gradients = zip(plain.certificate.split(), whole.certificate.split())
+    assert own[0] != own[1] and of_gradients[0] == of_gradients[1]
+    packed = [one[0].transpose(0, 1).contiguous() for one in tensors(20, 20)]
+    offsets = torch.tensor([0, 5, 20], dtype=torch.int32)
+    rest = {"cu_seqlens_q": offsets, "cut": 256}
+    assert explain(*packed, **rest).cut == 256
+    assert torch.equal(attention(*packed, **rest), attention(*packed, cu_seqlens_q=offsets))
+    for wrong, reason in (
+        (
+            1000,
+            "cut: expected a multiple of 128, the rows of a kv tile at these head dims, found 1000; take 896 or 1024",
+        ),
+        (100, "found 100; take 128"),
+        (1 << 22, "cut: expected at most 2097152 rows, the most of a sequence, found 4194304"),
+        (
+            0,
+            "cut: expected None, or how many rows of k and v a piece has, a whole number above 0, found 0",
+        ),
+        (True, "found True"),
+        (256.0, "found 256.0"),
+    ):
+        said = explain(*inputs, cut=wrong).refusal
+        assert reason in said, said
+        try:
+            attention(*inputs, cut=wrong)
+        except ArgumentError as error:
+            assert str(error) == said, (error, said)
+        else:
+            raise AssertionError(wrong)
+    said = explain(*inputs, cut=128, forward="torch").refusal
+    assert said == (
+        'cut: no forward pass of PyTorch cuts keys by length alone; leave out forward="torch"'
+    ), said
+
+
 def layouts() -> None:
     """o lies as q, with v's head dim."""
     for of_v in (64, 32):
@@ -92,6 +136,7 @@ def in_operator() -> None:
         (q, k, v, -1, 0, 0.125),
         (q, k, v, 3, 0, 0.125, 20.0, sink),
         (*packed, -1, 0, 0.125, 0.0, sink, offsets, offsets.clone()),
+        (q, k, v, -1, 0, 0.125, 0.0, sink, None, None, 256),
     ):
         torch.library.opcheck(OPERATOR, arguments, test_utils=UNTIL_GRADIENTS)
     o, lse = OPERATOR(*packed, -1, 0, 0.125, 0.0, None, offsets)
@@ -151,5 +196,5 @@ def kernels() -> None:
         assert f"tiles {tile} x 128, level row" in found.forward, found
 
 
-for test in (served, layouts, in_operator, compiled, kernels):
+for test in (served, cut, layouts, in_operator, compiled, kernels):
     test()

@@ -23,7 +23,8 @@ class Explanation:
     computed. launches: slices of the batch or of heads that the backward pass is computed in,
     the first of which has the order; certificate: that of dash's forward, if it is dash's, and of
     the backward, one behind the other; of slices too, where the last ones have fewer sizes and so
-    another order."""
+    another order; cut: rows of the pieces into which the forward cuts keys, 0 where it does
+    not."""
 
     refusal: str
     forward: str = ""
@@ -37,6 +38,7 @@ class Explanation:
     # the time of the order by that which no order is below; 0 where lengths are not known
     predicted: float = 0
     launches: int = 1
+    cut: int = 0
 
     @staticmethod
     def of(
@@ -62,6 +64,7 @@ class Explanation:
             program.get("apart", ""),
             predicted,
             launches,
+            own[0].manifest["program"].get("cut", 0) if own else 0,
         )
 
     @property
@@ -98,6 +101,7 @@ def _in_words(kernel: Kernel) -> str:
         f"dash, {program['mask']} mask, {program['element']}, head dim"
         f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
         f"tiles {program['tiles']['q']} x {program['tiles']['kv']}"
+        + (f", keys cut into pieces of {program['cut']} rows" if "cut" in program else "")
     )
 
 

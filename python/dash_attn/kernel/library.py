@@ -115,6 +115,7 @@ class Problem(ctypes.Structure):
         ),
         ("has_sink", ctypes.c_int32),
         ("softcap", ctypes.c_float),
+        ("cut", ctypes.c_int64),
     ]
 
 

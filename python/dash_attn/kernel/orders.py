@@ -48,6 +48,7 @@ ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
 # rows have 128, or there would be few of them. Packed ones vary in length, and most of the work is
 # in the long ones: there it is a mean.
 FLAT, SHORT, SHORT_MEAN = 96, 2048, 1280
+FEWEST_ROWS = 64  # of a q tile
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -94,7 +95,7 @@ def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row."""
     q_rows = sizes[3]
-    return _with_table(_in_q_tiles(wanted, is_short=q_rows < SHORT), *sizes)
+    return _with_table(_in_q_tiles(wanted, q_rows, is_short=q_rows < SHORT), *sizes)
 
 
 def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
@@ -120,10 +121,15 @@ def order_of_list(wanted: Wanted) -> Ordered:
 def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
     """The kernel of the forward of packed sequences, whose lengths are unknown. q_rows: of all of
     them."""
-    return _in_q_tiles(wanted, is_short=q_rows < SHORT_MEAN * sequences)
+    mean = -(-q_rows // sequences)
+    return _in_q_tiles(wanted, mean, is_short=mean < SHORT_MEAN)
 
 
-def _in_q_tiles(wanted: Wanted, is_short: bool) -> Wanted:
+def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
+    """q_rows: of a sequence. Where keys are cut, sequences of few rows take q tiles of one
+    warpgroup, which compute fewer rows that are not there."""
+    if wanted.cut and q_rows <= FEWEST_ROWS:
+        return wanted._replace(q_tile=FEWEST_ROWS)
     return wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
 
 

@@ -189,6 +189,16 @@ def refusal_of_softcap(softcap: Any, *, are_numbers: tuple[type, ...] = (int, fl
     return f"softcap: expected a finite number above 0, or 0 for none, found {softcap}"
 
 
+def refusal_of_cut(cut: Any) -> str | None:
+    """Why keys are not cut into pieces of so many rows, whatever the head dims are."""
+    if cut is None or type(cut) is int and cut > 0:
+        return None
+    return (
+        "cut: expected None, or how many rows of k and v a piece has, a whole number above 0, found"
+        f" {cut!r}"
+    )
+
+
 def refusal_of_forward(
     forward: Any,
     foreign: str,
@@ -198,6 +208,7 @@ def refusal_of_forward(
     level: str,
     *,
     keeps_level: bool = False,
+    cut: int | None = None,
 ) -> str | None:
     """Why no forward pass of this name serves options that are not refused themselves. foreign:
     the name of one of `whose`; keeps_level: it keeps every level. A scale that a program traces is
@@ -207,6 +218,11 @@ def refusal_of_forward(
     if forward == DASH:
         reason = refusal_of_scale(scale) if type(scale) in (int, float) else None
         return reason and f'{reason}; forward="{foreign}" takes any'
+    if cut is not None:
+        return (
+            f"cut: no forward pass of {whose} cuts keys by length alone; leave out"
+            f' forward="{foreign}"'
+        )
     if softcap:
         return f'softcap: {whose} has no forward pass with one; leave out forward="{foreign}"'
     if level == "run" or keeps_level:
@@ -267,9 +283,10 @@ def coverage_of(
     *,
     window: Window = FULL,
     sequences: int = 0,
+    cut: int = 0,
 ) -> Coverage | str:
     """How kernels compute a problem of these shapes, or why none does. sequences: of packed
-    ones, how many."""
+    ones, how many; cut: rows of a piece of keys, 0 where they are not cut."""
     heads, rows = layout.index("h"), layout.index("t" if layout == PACKED else "s")
     batch = {} if layout == PACKED else {"batch": q[0]}
     return ask(
@@ -281,6 +298,7 @@ def coverage_of(
         kv_rows=k[rows],
         window=window,
         sequences=sequences,
+        cut=cut,
         **batch,
     )
 
@@ -368,7 +386,8 @@ class Wanted(NamedTuple):
     kernel that takes o. softcap: at which scores are capped, 0 for none. is_forward: it computes
     o and the LSE, at level `row` and in the order of `OF_OWN_SUMS`; q_tile: rows of its q tiles, 0
     for those that the compiler takes. Bits do not follow from them. gradients: those of
-    `GRADIENTS` that it computes."""
+    `GRADIENTS` that it computes. cut: of a forward, rows of the pieces into which keys are cut; 0
+    where they are not."""
 
     head_dim: int
     head_dim_v: int
@@ -387,6 +406,7 @@ class Wanted(NamedTuple):
     is_forward: bool = False
     q_tile: int = 0
     gradients: str = ""
+    cut: int = 0
 
 
 def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
@@ -427,6 +447,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "softcap": lambda record: record.amount("softcap"),
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
+    "cut": lambda record: record.number("cut", 0),
 }
 
 
@@ -452,6 +473,8 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
         clauses += f" sink({names} : {types})"
     if wanted.softcap:
         clauses += f" softcap({wanted.softcap:.9e})"
+    if wanted.cut:
+        clauses += f" cut({wanted.cut})"
     given = (
         {"given": "delta", "of_given": "!per_row"}
         if wanted.takes_delta

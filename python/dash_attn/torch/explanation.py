@@ -31,6 +31,7 @@ def explain(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
@@ -40,7 +41,7 @@ def explain(
     try:
         causal, window, scale = plain_options(causal, window, scale)
         given = Lengths(*lengths[:2], *map(plain, lengths[2:]))
-        options = causal, window, scale, plain(softcap), level, forward, layout
+        options = causal, window, scale, plain(softcap), level, forward, layout, plain(cut)
         return _explained(Call(q, k, v, *options, sink, given))
     except Exception as error:
         return Explanation(said_of(error))
@@ -52,6 +53,7 @@ def _explained(call: Call) -> Explanation:
         return Explanation(reason)
     q, k, v = call.q, call.k, call.v
     rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
+    of_forward = rest | {"cut": call.cut or 0}
     forward: str | list[Kernel] = ""
     if call.forward != DASH:
         forward = operator_of_forward(
@@ -60,7 +62,7 @@ def _explained(call: Call) -> Explanation:
     if call.lengths.are_given:
         if call.forward == DASH:
             forward = [
-                kernel_of(forward_of(q, k, v, call.sides, PACKED, call.lengths.cu_q, **rest))
+                kernel_of(forward_of(q, k, v, call.sides, PACKED, call.lengths.cu_q, **of_forward))
             ]
         head_dims = q.shape[2], v.shape[2]
         return Explanation.of(
@@ -74,7 +76,7 @@ def _explained(call: Call) -> Explanation:
     ]
     alike = {tuple(tensor.shape for tensor in part): part for part in parts}.values()
     if call.forward == DASH:
-        forward = [kernel_of(forward_of(*part, call.sides, layout, **rest)) for part in alike]
+        forward = [kernel_of(forward_of(*part, call.sides, layout, **of_forward)) for part in alike]
     ordered = [order_of(*part, call.sides, layout, level=call.level, **rest) for part in alike]
     return Explanation.of(
         forward,

@@ -18,9 +18,10 @@ from .registry import SPACE, define, implement
 from .sinks import refusal_of_sink
 
 _PLAIN = {
-    (bool, type(None), of_scale, float, str, str, of_layout)
+    (bool, type(None), of_scale, float, str, str, of_layout, of_cut)
     for of_scale in (type(None), float)
     for of_layout in (type(None), str)
+    for of_cut in (type(None), int)
 }
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 
@@ -58,6 +59,7 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
     return_lse: Literal[False] = False,
 ) -> torch.Tensor: ...
 
@@ -80,6 +82,7 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
     return_lse: Literal[True],
 ) -> tuple[torch.Tensor, torch.Tensor]: ...
 
@@ -101,6 +104,7 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
     return_lse: bool = False,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
@@ -133,6 +137,11 @@ def attention(
     promises level "run" alone. It removes the share of a sink from an o that is rounded, which
     rounds once more.
 
+    cut: None, or how many rows of k and v a piece has, a multiple of the kv tile. Pieces are
+    computed side by side and put together in their order, so that few rows over many keys
+    (decoding) are fast. A row's bits are then those of this cut: equal calls, batches, chunks
+    and decoded tokens agree among calls of one cut, and among calls of none. No size changes it.
+
     Raises ArgumentError for a call that is not served; the message says what to do instead, and
     `dash_attn.explain` says it without raising. The bits depend on `explain(...).certificate`,
     and with forward "torch" on the libraries that it names.
@@ -148,7 +157,7 @@ def attention(
         or max_seqlen_k is not None
     ):
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
-        options = causal, window, scale, softcap, level, forward
+        options = causal, window, scale, softcap, level, forward, cut
         o, lse = _of_sequences(q, k, v, sink, lengths, options, layout)
         return (o, lse) if return_lse else o
     key = None
@@ -156,7 +165,8 @@ def attention(
         if (
             not is_compiling
             and type(q) is type(k) is type(v) is torch.Tensor
-            and tuple(map(type, (causal, window, scale, softcap, level, forward, layout))) in _PLAIN
+            and tuple(map(type, (causal, window, scale, softcap, level, forward, layout, cut)))
+            in _PLAIN
         ):
             key = (
                 q.shape,
@@ -177,10 +187,11 @@ def attention(
                 level,
                 forward,
                 layout,
+                cut,
             )
         accepted = _accepted[key]  # asked once about calls that are alike
     except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
-        options = causal, window, scale, softcap, level, forward, layout
+        options = causal, window, scale, softcap, level, forward, layout, cut
         accepted = _accept(key, q, k, v, options, is_compiling)
     if sink is not None:
         demand(refusal_of_sink(sink, q, v, layout or LAYOUTS[0]))
@@ -192,6 +203,7 @@ def attention(
             "level": level,
             "forward": forward,
             "layout": layout,
+            "cut": cut,
             "return_lse": return_lse,
         }
         return pieces.attended(
@@ -214,9 +226,8 @@ def attention(
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
-    o, lse = apply(
-        q, k, v, *accepted.window, accepted.scale, softcap, sink, *_NO_LENGTHS, level, forward
-    )
+    rest = softcap, sink, *_NO_LENGTHS, level, forward, cut or 0
+    o, lse = apply(q, k, v, *accepted.window, accepted.scale, *rest)
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse) if return_lse else o
@@ -225,16 +236,18 @@ def attention(
 def _of_sequences(
     q: Any, k: Any, v: Any, sink: Any, lengths: Lengths, options: tuple[Any, ...], layout: Any
 ) -> Any:
-    causal, window, scale, softcap, level, forward = options
+    causal, window, scale, softcap, level, forward, cut = options
     causal, window, scale = plain_options(causal, window, scale)
-    softcap = plain(softcap)
-    call = Call(q, k, v, causal, window, scale, softcap, level, forward, layout, sink, lengths)
+    softcap, cut = plain(softcap), plain(cut)
+    plain_ones = causal, window, scale, softcap, level, forward, layout, cut
+    call = Call(q, k, v, *plain_ones, sink, lengths)
     demand(refusal_of_call(call))
     q, k, v = readable(q), readable(k), readable(v)
     scale = q.shape[2] ** -0.5 if scale is None else scale
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
     filled = lengths.filled(q, k)
-    return apply(q, k, v, *call.sides, scale, float(softcap), sink, *filled, level, forward)
+    rest = float(softcap), sink, *filled, level, forward, cut or 0
+    return apply(q, k, v, *call.sides, scale, *rest)
 
 
 def _accept(
@@ -243,13 +256,18 @@ def _accept(
     """Raises ArgumentError where something is refused. key: of calls that are alike; None where
     options have to become plain before there is one."""
     if key is None:
-        options = *plain_options(*options[:3]), plain(options[3]), *options[4:]
+        options = (
+            *plain_options(*options[:3]),
+            plain(options[3]),
+            *options[4:7],
+            plain(options[7]),
+        )
         if not is_compiling and _is_key(*options) and (seen := signature(q, k, v)) is not None:
             key = (seen, q.device, k.device, v.device, *options)
             if key in _accepted:
                 return _accepted[key]
     demand(refusal_of_call(Call(q, k, v, *options)))
-    causal, window, scale, *_, layout = options
+    causal, window, scale, *_, layout, _ = options
     sides, layout = window_of(causal, window), layout or LAYOUTS[0]
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
     found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
@@ -264,7 +282,14 @@ def _accept(
 
 
 def _is_key(
-    causal: Any, window: Any, scale: Any, softcap: Any, level: Any, forward: Any, layout: Any
+    causal: Any,
+    window: Any,
+    scale: Any,
+    softcap: Any,
+    level: Any,
+    forward: Any,
+    layout: Any,
+    cut: Any,
 ) -> bool:
     """Whether options that are equal mean the same: 1 is not True."""
     return (
@@ -274,6 +299,7 @@ def _is_key(
         and type(softcap) in (int, float)
         and type(level) is type(forward) is str
         and (layout is None or type(layout) is str)
+        and (cut is None or type(cut) is int)
     )
 
 
@@ -292,6 +318,7 @@ def _forward(
     max_k: int | None,
     level: str,
     forward: str,
+    cut: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE. level: of gradients alone."""
     plain = is_plain(q, k, v)  # then without the operators, which cost the host more
@@ -300,7 +327,7 @@ def _forward(
         return function(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
     function = launch_forward if plain else forward_operator
     numbers = None if sink is None else sink.float()
-    return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k)
+    return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k, cut)
 
 
 class Attention(torch.autograd.Function):
@@ -316,7 +343,7 @@ class Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
         if do is None and dlse is None:
-            return (None,) * 14
+            return (None,) * 15
         q, k, v, o, lse, sink, cu_q, cu_k = ctx.saved_tensors
         left, right, scale, softcap, level = ctx.given
         if do is None:
@@ -333,12 +360,12 @@ class Attention(torch.autograd.Function):
         )
         if dsink is not None:
             dsink = dsink.sum(0).to(sink.dtype)
-        return dq, dk, dv, None, None, None, None, dsink, None, None, None, None, None, None
+        return dq, dk, dv, *[None] * 4, dsink, *[None] * 7
 
 
 def _keep(ctx: Any, given: tuple[Any, ...], o: torch.Tensor, lse: torch.Tensor) -> None:
     """What the backward pass takes."""
-    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, _ = given
+    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, *_ = given
     ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
     ctx.given = (left, right, scale, softcap, level)
     ctx.set_materialize_grads(False)
@@ -372,7 +399,7 @@ define(
     NAME,
     "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap, Tensor? sink,"
     " Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
-    " str level, str forward) -> (Tensor, Tensor)",
+    " str level, str forward, int cut) -> (Tensor, Tensor)",
 )
 
 

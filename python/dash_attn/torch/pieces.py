@@ -23,10 +23,15 @@ RESULTS = ("o", "lse")
 
 
 def forward(
-    window: Window, layout: str, scale: float, softcap: float, **tensors: torch.Tensor | None
+    window: Window,
+    layout: str,
+    scale: float,
+    softcap: float,
+    cut_rows: int = 0,
+    **tensors: torch.Tensor | None,
 ) -> None:
-    """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. Raises
-    ArgumentError, and then some may be filled."""
+    """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. cut_rows: of
+    pieces of keys, 0 where they are not cut. Raises ArgumentError, and then some may be filled."""
     given = _readable(tensors)
     slices = [None] if layout == PACKED else slices_of(*_shapes(tensors), layout)
     for which in slices:
@@ -42,6 +47,7 @@ def forward(
             one.get("cu_seqlens_q"),
             softcap=softcap,
             has_sink="sink" in one,
+            cut=cut_rows,
         )
         kernel_of(wanted).forward(**one, layout=layout, scale=scale)
     _give_back(given, tensors, RESULTS)

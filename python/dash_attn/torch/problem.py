@@ -75,14 +75,15 @@ NO_LENGTHS = Lengths()
 
 def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) -> str | None:
     """Why these options of `attention` are refused; None if they are not. options: causal, window,
-    scale, softcap, level, forward, layout."""
-    causal, window, scale, softcap, level, forward, layout = options
+    scale, softcap, level, forward, layout, cut."""
+    causal, window, scale, softcap, level, forward, layout, cut = options
     if layout is None:
         layout = PACKED if lengths.are_given else LAYOUTS[0]
     return (
         refusal_of_layout(layout, lengths.are_given)
         or problem.refusal_of_options(causal, window, scale, level, are_numbers=NUMBERS)
         or problem.refusal_of_softcap(softcap, are_numbers=NUMBERS)
+        or problem.refusal_of_cut(cut)
         or problem.refusal_of_forward(
             forward,
             TORCH,
@@ -91,6 +92,7 @@ def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) 
             softcap,
             level,
             keeps_level=lengths.are_given and HAS_SPLITS,
+            cut=cut,
         )
     )
 

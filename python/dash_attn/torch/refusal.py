@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, window_of
+from ..kernel.coverage import ask
+from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, refusal_of, window_of
 from .problem import (
     NO_LENGTHS,
     Lengths,
@@ -35,6 +36,7 @@ class Call(NamedTuple):
     level: Any
     forward: Any
     layout: Any
+    cut: Any = None
     sink: Any = None
     lengths: Lengths = NO_LENGTHS
 
@@ -50,11 +52,20 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
     device.
     """
-    if reason := refusal_of_options(call[3:10], call.lengths):
+    if reason := refusal_of_options(call[3:11], call.lengths):
         return reason
     return (
-        _of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call)
-    ) or refusal_of_device(call.q.device.index)
+        (_of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call))
+        or _of_cut(call)
+        or refusal_of_device(call.q.device.index)
+    )
+
+
+def _of_cut(call: Call) -> str | None:
+    if call.cut is None:
+        return None
+    columns = {"head_dim": call.q.shape[-1], "head_dim_v": call.v.shape[-1]}
+    return refusal_of(ask(cut=call.cut, **columns))
 
 
 def _of_sequences(call: Call, reads_offsets: bool) -> str | None:

@@ -84,7 +84,10 @@ def _teach() -> None:
         *rest: Any,
     ) -> list[Any]:
         return [
-            ([way] * 2, [*[way] * 3, *[None] * 4, None if sink is None else of_sink])
+            (
+                [way] * 2,
+                [*[way] * 3, *[None] * 4, None if sink is None else of_sink, *[None] * len(rest)],
+            )
             for way, of_sink in zip(ways, of_sinks)
         ]
 

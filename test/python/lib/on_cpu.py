@@ -148,10 +148,11 @@ def own_forward(
     sink: Any = None,
     cu_q: Any = None,
     cu_k: Any = None,
+    cut: int = 0,
     out: Any = None,
 ) -> tuple[Any, ...]:
     """The operator of dash's forward: in a list, rows outside of all sequences are 0, and -inf in
-    the LSE."""
+    the LSE. Pieces of keys change no more than the last bits."""
     FORWARDS.append("dash")
     o, lse = outputs(q, k, v, cu_q)
     o = o if out is None else out
