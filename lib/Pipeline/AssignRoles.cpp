@@ -16,10 +16,11 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Its items wait for nothing, and their lengths are known in a launch only.
+/// Its items wait for nothing, and their lengths are known in a launch only. Pieces of keys are
+/// about as long as each other, so lists deal them well enough.
 static bool isForwardOfOpenList(ItemsOp items) {
   SequencesAttr list = items.getSequencesAttr();
-  return list && list.isOpen() && !items.getBody().getOps<FinishOp>().empty();
+  return list && list.isOpen() && !items.getCut() && !items.getBody().getOps<FinishOp>().empty();
 }
 
 namespace {
