@@ -1,8 +1,8 @@
 //===- QTileOrder.cpp - the order of items that own q tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is a query head of a sequence, or a piece of its keys for that head. An item walks kv tiles of one kv head, and nothing that it
-// adds has turns.
+// A group is a query head of a sequence, or a piece of its keys for that head. An item walks kv
+// tiles of one kv head, and nothing that it adds has turns.
 //
 //===----------------------------------------------------------------------===//
 

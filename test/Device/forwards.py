@@ -63,10 +63,12 @@ def compiled(
     softcap: float | None = None,
     has_sink: bool = False,
     options: str = "",
+    cut: int | None = None,
 ) -> Kernel:
     sink = ", %sink: memref<?xf32>" if has_sink else ""
     clauses = " sink(%sink : memref<?xf32>)" if has_sink else ""
     clauses += f" softcap({softcap})" if softcap else ""
+    clauses += f" cut({cut})" if cut else ""
     workers = torch.cuda.get_device_properties(0).multi_processor_count
     workers = f"workers={workers} " * ("workers" not in options)
     return Kernel.compile(
@@ -108,13 +110,13 @@ def inputs(
     )
 
 
-def check_error(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
+def check_error(case: tuple[Any, ...], repeats: int, cut: int | None = None) -> dict[str, Any]:
     mask, head_dim, head_dim_v, *sizes, element, softcap, has_sink = case
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[element]
     q, k, v = inputs(head_dim, head_dim_v, *sizes, dtype=dtype)
     q = q * (softcap / 2) if softcap else q
     sink = {"sink": torch.randn(q.shape[1], device="cuda")} if has_sink else {}
-    kernel = compiled(mask, head_dim, head_dim_v, element, softcap, has_sink)
+    kernel = compiled(mask, head_dim, head_dim_v, element, softcap, has_sink, cut=cut)
     o, lse = run(kernel, q, k, v, **sink)
     exact, exact_lse = reference.forward(
         q.double(),
@@ -136,6 +138,7 @@ def check_error(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
         "element": element,
         "softcap": softcap,
         "sink": has_sink,
+        "cut": cut,
         "error": ((o - exact).abs().max() / exact.abs().max()).item(),
         "lse_error": (of_lse / finite.abs().max().clamp(min=1)).item(),
         "repeats": repeats,
@@ -150,13 +153,16 @@ def are_equal(one: Tensors, other: Tensors) -> bool:
     )
 
 
-def check_rows(head_dim: int, mask: str, repeats: int) -> dict[str, Any]:
-    """What level `row` promises; mask: one that is as far from the last row for every length."""
+def check_rows(head_dim: int, mask: str, repeats: int, cut: int | None = None) -> dict[str, Any]:
+    """What level `row` promises; mask: one that is as far from the last row for every length; cut:
+    rows of pieces of keys."""
     of = {"dtype": torch.bfloat16}
     q, k, v = inputs(head_dim, head_dim, 1000, 1000, 1, 4, 2, **of)
-    kernel = compiled(mask, head_dim, head_dim)
+    kernel = compiled(mask, head_dim, head_dim, cut=cut)
     o, lse = run(kernel, q, k, v)
     found: dict[str, Any] = {"head_dim": head_dim, "mask": mask}
+    if cut:
+        found["cut"] = cut
 
     def rows(first: int, last: int) -> Tensors:
         return o[:, :, first:last], lse[:, :, first:last]
@@ -182,9 +188,9 @@ def check_rows(head_dim: int, mask: str, repeats: int) -> dict[str, Any]:
         "tickets=true",
         "delays=true",
     ):
-        other = compiled(mask, head_dim, head_dim, options=options)
+        other = compiled(mask, head_dim, head_dim, options=options, cut=cut)
         found[options] = are_equal(run(other, q, k, v), (o, lse))
-    found["NaN in hidden keys"] = check_hidden(head_dim)
+    found["NaN in hidden keys"] = check_hidden(head_dim, cut)
     noise, stream = torch.randn(4096, 4096, device="cuda"), torch.cuda.Stream()
     same = True
     for _ in range(repeats):
@@ -192,16 +198,16 @@ def check_rows(head_dim: int, mask: str, repeats: int) -> dict[str, Any]:
             noise @ noise
         same &= are_equal(run(kernel, q, k, v), (o, lse))
     found[f"{repeats} beside other work"] = same
-    other = compiled(mask, head_dim, head_dim, options="kv-tile=32")
+    other = compiled(mask, head_dim, head_dim, options="kv-tile=32", cut=cut)
     found["control: another kv tile differs"] = not are_equal(run(other, q, k, v), (o, lse))
     return found
 
 
-def check_hidden(head_dim: int) -> bool:
+def check_hidden(head_dim: int, cut: int | None = None) -> bool:
     """NaN leaves no trace in keys that the mask hides, also within a tile that is walked, and in
     values of tiles that are not."""
     q, k, v = inputs(head_dim, head_dim, 500, 1000, 1, 4, 2, dtype=torch.bfloat16)
-    kernel = compiled("window = [100, 0]", head_dim, head_dim)
+    kernel = compiled("window = [100, 0]", head_dim, head_dim, cut=cut)
     expected = run(kernel, q, k, v)
     k[:, :, :400], v[:, :, :320] = float("nan"), float("nan")
     return are_equal(run(kernel, q, k, v), expected)

@@ -91,13 +91,15 @@ def cut() -> None:
     for wrong, reason in (
         (
             1000,
-            "cut: expected a multiple of 128, the rows of a kv tile at these head dims, found 1000; take 896 or 1024",
+            "cut: expected a multiple of 128, the rows of a kv tile at these head dims,"
+            " found 1000; take 896 or 1024",
         ),
         (100, "found 100; take 128"),
         (1 << 22, "cut: expected at most 2097152 rows, the most of a sequence, found 4194304"),
         (
             0,
-            "cut: expected None, or how many rows of k and v a piece has, a whole number above 0, found 0",
+            "cut: expected None, or how many rows of k and v a piece has, a whole number above 0,"
+            " found 0",
         ),
         (True, "found True"),
         (256.0, "found 256.0"),

@@ -269,8 +269,8 @@ def ReadPartOp : Dash_Op<"read_part", [InsideRole]> {
   let summary = "The turn of an item among the parts of its kv tile";
   let description = [{
     Read from the order buffer: an item's position in the chain of its dK and dV over the parts. It
-    is read after the walk, where it is needed: a role that adds has no registers to keep it. Of an
-    item that walks a piece of the keys, it is the item's head among those of all pieces.
+    is read after the walk, where it is needed: a role that adds has no registers to keep it. If
+    an item walks a piece of the keys, this is its head among those of all pieces.
 
     **Preconditions**: place is below `dash.num_items`.
     **Postconditions**: none.

@@ -29,6 +29,7 @@ static const DashProblem unknown = {{"", 0},
                                     DASH_UNKNOWN,
                                     0,
                                     0,
+                                    0,
                                     0};
 
 static int set(DashProblem *problem, const char *argument) {
@@ -45,7 +46,7 @@ static int set(DashProblem *problem, const char *argument) {
                  {"right", &problem->right},           {"batch", &problem->batch},
                  {"heads", &problem->heads},           {"kvHeads", &problem->kvHeads},
                  {"qRows", &problem->qRows},           {"kvRows", &problem->kvRows},
-                 {"sequences", &problem->sequences}};
+                 {"sequences", &problem->sequences},   {"cut", &problem->cut}};
   for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
     if (IS(numbers[i].name)) {
       *numbers[i].number = strtoll(value, NULL, 10);
