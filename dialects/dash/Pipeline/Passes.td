@@ -186,8 +186,8 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 
     With `hand-out=true`, items of a forward whose lengths come with a launch (`sequences(<?>)`) are
     drawn while it runs (`hands_out` of `dash.workers`). Then one role, `load`, has all loads of an
-    item, because it alone knows which item is next. Where lengths are known, or keys are cut into pieces, an order
-    deals items as well as drawing does, without asking memory at each.
+    item, because it alone knows which item is next. Where lengths are known, or keys are cut into
+    pieces, an order deals items as well as drawing does, without asking memory at each.
 
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
