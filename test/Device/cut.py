@@ -192,6 +192,13 @@ def measured(
     }
 
 
+def summary(checks: dict[str, Any]) -> dict[str, Any]:
+    """What a record has of checks of rows: of what they are, how many, and whether all hold."""
+    named = {name: found for name, found in checks.items() if not isinstance(found, bool)}
+    held = [found for found in checks.values() if isinstance(found, bool)]
+    return named | {"checks": len(held), "all_as_expected": all(held)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -225,7 +232,7 @@ def main() -> int:
                 "gpu": torch.cuda.get_device_name(),
                 "torch": torch.__version__,
                 "errors": errors,
-                "rows": bits,
+                "rows": [summary(one) for one in bits],
                 "speeds": speeds,
             },
         )
