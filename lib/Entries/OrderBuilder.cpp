@@ -79,7 +79,7 @@ void OrderBuilder::readSizes() {
       groupSize = b.quotient(groupSize, kernels.parts());
     }
   }
-  if (kernels.rowsOfPiece()) { // the fastest index, too
+  if (kernels.rowsOfPiece()) {
     pieces = b.ceilDiv(kvRows, kernels.rowsOfPiece());
     groups = b.mul(groups, pieces);
   }

@@ -17,14 +17,17 @@ Value OrderBuilder::numBefore(Value piece, Value q) {
 }
 
 SmallVector<Value> OrderBuilder::wordsOfQItem(const ItemValues &item) {
-  Value group = item.group, piece;
-  if (pieces) {
-    piece = b.remainder(group, pieces);
-    group = b.quotient(group, pieces);
+  Value head = b.remainder(item.group, ownHeads), piece, pieceHead;
+  Value sequence = item.sequence;
+  if (pieces) { // heads of a piece follow each other
+    Value ofSequence = b.mul(ownHeads, pieces);
+    pieceHead = b.remainder(item.group, ofSequence);
+    piece = b.quotient(pieceHead, ownHeads);
+    sequence = sequence ? sequence : b.quotient(item.group, ofSequence);
+  } else if (!sequence) {
+    sequence = b.quotient(item.group, ownHeads);
   }
-  Value head = b.remainder(group, ownHeads);
-  Value sequence = item.sequence ? item.sequence : b.quotient(group, ownHeads);
-  Value rounds = b.i64(1), last = piece ? b.add(b.mul(piece, ownHeads), head) : b.i64(0);
+  Value rounds = b.i64(1), last = pieceHead ? pieceHead : b.i64(0);
   Value walkedHead = b.quotient(head, groupSize), first = firstVisitOf(item);
   if (!piece)
     return {sequence, head, item.tile, walkedHead, first, activeKv(item.tile).size, rounds, last};

@@ -100,8 +100,10 @@ private:
       Item item;
       item.worker = worker[i];
       item.sequence = firstSequence + group[i] / groupsPerSequence;
-      item.head = group[i] % groupsPerSequence / parts;
-      item.part = item.partTurn = group[i] % parts;
+      // Heads of a group share the keys of a piece, so their items are neighbours.
+      int64_t place = group[i] % groupsPerSequence, heads = problem.ownHeads();
+      item.head = problem.isCut() ? place % heads : place / parts;
+      item.part = item.partTurn = problem.isCut() ? place / heads : place % parts;
       item.tile = tile[i];
       items.push_back(item);
     }

@@ -20,14 +20,14 @@
 // TILE-NEXT:      dash.store_row %[[ROW]], %[[LSE_PIECES]][%[[SEQ]], %[[HEAD]], %[[TILE]]]
 // TILE:         dash.combine %[[O_PIECES]], %[[LSE_PIECES]] into %[[O]], %[[LSE]] cut(256)
 
-// Four pieces of two kv tiles; the last two tiles of a head's 8 are one of 4 rows each way.
+// Four pieces of two kv tiles. Both heads have a piece before the next one begins.
 // CHECK-LABEL: schedule longest-first of @attention_fwd
 // CHECK:         order        level row, made for 4 workers, 1 part, formulas
 // CHECK-NEXT:    cut          keys in pieces of 256 rows from each sequence's start, an item walks one
 // CHECK-NEXT:    items        own q tiles and walk kv tiles; nothing is summed across them, so the order keeps level row
 // CHECK:       step |     w0     w1     w2     w3
-// CHECK-NEXT:     0 | h0 0,1 h0 2,1 h0 4,1 h0 6,1
-// CHECK-NEXT:     1 | h0 1,1 h0 3,1 h0 5,1 h0 7,1
+// CHECK-NEXT:     0 | h0 0,1 h1 0,1 h0 2,1 h1 2,1
+// CHECK-NEXT:     1 | h0 1,1 h1 1,1 h0 3,1 h1 3,1
 
 // TABLE-LABEL: schedule ascending of @attention_fwd
 // TABLE:         order        level row, made for 4 workers, 1 part, a table

@@ -191,6 +191,9 @@ def kernels() -> None:
     one = torch.zeros(1, 2, 500, 64, dtype=BF16)
     alike = [explain(one[:, :, :rows], one[:, :, :rows], one[:, :, :rows]) for rows in (449, 500)]
     assert alike[0].certificate == alike[1].certificate and alike[0]
+    few = wide._replace(cut=2048)
+    assert forward_for(few, 1, 8, 4, 1, 5000) == few._replace(q_tile=64), "a table of a step"
+    assert forward_for(few, 1, 8, 4, 5000, 5000) == few
     packed = torch.zeros(5000, 2, 64, dtype=BF16)
     for ends, tile in (([5000], 192), ([2000, 4000, 5000], 192), ([1000, 2000, 4000, 5000], 128)):
         cu = torch.tensor([0, *ends], dtype=torch.int32)

@@ -239,9 +239,9 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
 
     If items own q tiles, `item(i)` gives (group, q tile, unit) with groups of (sequence, query
     head), the third function is `visit(q, step)`, the kv tile of q at step, with the first and last
-    active kv tiles, and there is no `turn`. Where keys are cut, a group is a (sequence, query head,
-    piece), with pieces fastest. `visit` is that of the whole q tile, and upward: an item has the
-    visits that are in its piece.
+    active kv tiles, and there is no `turn`. Where keys are cut, a group is a (sequence, piece,
+    query head), with heads fastest. `visit` is that of the whole q tile, and upward: an item has
+    the visits that are in its piece.
 
     **Preconditions**: every case except the last has a condition, the last has none; each value has
     as many results as its member; constant divisors are positive; no expression is a tree of more

@@ -93,9 +93,11 @@ def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:
 
 def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
-    SIZES names them. Nothing here changes a bit of a row."""
+    SIZES names them. Nothing here changes a bit of a row. Where keys are cut there is no table:
+    decoding has other sizes in each step."""
     q_rows = sizes[3]
-    return _with_table(_in_q_tiles(wanted, q_rows, is_short=q_rows < SHORT), *sizes)
+    found = _in_q_tiles(wanted, q_rows, is_short=q_rows < SHORT)
+    return found if wanted.cut else _with_table(found, *sizes)
 
 
 def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
