@@ -123,8 +123,8 @@ def order_of_list(wanted: Wanted) -> Ordered:
 def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
     """The kernel of the forward of packed sequences, whose lengths are unknown. q_rows: of all of
     them."""
-    mean = -(-q_rows // sequences)
-    return _in_q_tiles(wanted, mean, is_short=mean < SHORT_MEAN)
+    mean = -(-q_rows // max(sequences, 1))
+    return _in_q_tiles(wanted, mean, is_short=q_rows < SHORT_MEAN * sequences)
 
 
 def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
