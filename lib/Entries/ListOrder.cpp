@@ -11,6 +11,9 @@
 // next. So only waits within one sequence could form a cycle. Its lists are those of its own order,
 // with workers numbered from an offset.
 //
+// Items of forwards may be drawn while the main kernel runs. Then they have one list, without
+// units: sequences with more keys come first, each in the order of its items.
+//
 //===----------------------------------------------------------------------===//
 
 #include "OrderBuilder.h"
@@ -126,8 +129,8 @@ private:
     writeOneList();
   }
 
-  /// Sequences whose items walk more tiles come first: what is left at the end are short items. A
-  /// block takes a sequence, or some blocks share one if there are fewer.
+  /// Sequences with more keys come first: what is left at the end are short items. A block takes a
+  /// sequence, or some blocks share one if there are fewer.
   void writeOneList() {
     Value self = b.toI64(block), first = b.remainder(self, numSequences);
     Value sharing = b.max(b.quotient(workers, numSequences), b.i64(1));
@@ -153,20 +156,18 @@ private:
               });
   }
 
-  /// The tiles of sequences with longer walks, and of earlier ones with as long walks. Each thread
-  /// looks at some sequences.
+  /// The q tiles of sequences with more keys, and of earlier ones with as many. Each thread looks
+  /// at some sequences.
   Value countTilesBefore(Value sequence) {
-    int64_t own = ownsQ() ? SequenceQRows : SequenceKvRows,
-            walked = ownsQ() ? SequenceKvRows : SequenceQRows;
-    int64_t tile = ownsQ() ? kernels.qTile() : kernels.kvTile();
-    Value rows = numberOf(sequence, walked);
+    Value rows = numberOf(sequence, SequenceKvRows);
     SmallVector<Value> counted =
         b.forEach(b.toI64(thread), numSequences, numBlockThreads, ValueRange{b.i32(0)},
                   [&](Value other, ValueRange carried) -> SmallVector<Value> {
-                    Value theirs = numberOf(other, walked);
+                    Value theirs = numberOf(other, SequenceKvRows);
                     Value isBefore = b.choose(b.compare(CmpIPredicate::eq, theirs, rows),
                                               b.below(other, sequence), b.below(rows, theirs));
-                    Value tiles = b.toI32(b.ceilDiv(numberOf(other, own), tile));
+                    Value tiles =
+                        b.toI32(b.ceilDiv(numberOf(other, SequenceQRows), kernels.qTile()));
                     return {b.add(carried[0], b.choose(isBefore, tiles, b.i32(0)))};
                   });
     return b.toI64(sumOverWarps(b.sumOverWarp(counted[0])).first);

@@ -138,6 +138,13 @@ bool SequencesAttr::isUniform() const {
 // ProblemAttr
 //===----------------------------------------------------------------------===//
 
+LogicalResult dash::verifyCut(EmitError emitError, int64_t cut, TilesAttr tiles, TensorSide own) {
+  if (cut >= 0 && cut % tiles.getKv() == 0 && (cut == 0 || own == TensorSide::Q))
+    return success();
+  return emitError() << "'cut' must be a multiple of the kv tile, " << tiles.getKv()
+                     << ", in items that own q tiles, got " << cut;
+}
+
 LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr mask,
                                   int64_t heads, int64_t kvHeads, int64_t headDim, int64_t headDimV,
                                   SequencesAttr sequences, TensorSide own, bool chains,
@@ -151,9 +158,8 @@ LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr
   if (own == TensorSide::Q && !chains)
     return emitError()
            << "'chains' is of items that own kv tiles: those that own q tiles have none";
-  if (cut < 0 || cut % tiles.getKv() != 0 || (cut > 0 && own != TensorSide::Q))
-    return emitError() << "'cut' must be a multiple of the kv tile, " << tiles.getKv()
-                       << ", in items that own q tiles, got " << cut;
+  if (failed(verifyCut(emitError, cut, tiles, own)))
+    return failure();
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
   if (sequences.isOpen())

@@ -49,9 +49,8 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
   if (own == TensorSide::Q && (parts > 1 || apart != Apart::None || overlapsRounding))
     return emitError() << "items that own q tiles add nothing to memory: they have no parts, keep "
                           "nothing apart, and leave no sums to round";
-  if (cut < 0 || cut % tiles.getKv() != 0 || (cut > 0 && own != TensorSide::Q))
-    return emitError() << "'cut' must be a multiple of the kv tile, " << tiles.getKv()
-                       << ", in items that own q tiles, got " << cut;
+  if (failed(verifyCut(emitError, cut, tiles, own)))
+    return failure();
   if (overlapsRounding && (!isOrdered || apart != Apart::None))
     return emitError() << "'overlaps_rounding' wants sums that grow in turns, and this program has "
                           "none, or keeps contributions apart";

@@ -154,7 +154,8 @@ private:
     auto numItems = loop.getUpperBound().getDefiningOp<NumItemsOp>();
     loop.getBody()->clear();
     loop.erase();
-    numItems->erase();
+    if (numItems->use_empty())
+      numItems->erase();
     b.setInsertionPointAfter(made);
   }
 

@@ -55,7 +55,8 @@ def check_alone(case: Case, found: Arrays, given: Arrays, folder: Path) -> None:
 
 
 def check_order(case: Case, kernel: Kernel) -> None:
-    """Each item is there once, and walks the tiles of its line upward; items are dealt evenly."""
+    """Each item is there once, and walks the tiles of its line upward. Items are dealt evenly, or
+    drawn from one list, in which sequences with more keys come first."""
     words = np.frombuffer(kernel.region("order"), np.int32)
     _, workers, items, lists, first_item, first_visit, _, sequences = words[:HEADER].tolist()
     tiles = kernel.manifest["program"]["tiles"]
@@ -86,6 +87,17 @@ def check_order(case: Case, kernel: Kernel) -> None:
             f"{case}: item {sequence, head, tile} walks {walked} from head {first_head}",
         )
     shares = np.diff(words[lists : lists + workers + 1])
+    is_drawn = not (case.is_stated or case.cut or "hand-out=false" in case.options)
+    if is_drawn:
+        begins = list(dict.fromkeys(records[:, 0].tolist()))
+        by_keys = sorted(set(begins), key=lambda one: (-case.lengths[one][1], one))
+        demand(workers == 1 and shares.tolist() == [items], f"{case}: lists of {shares} items")
+        demand(
+            begins == by_keys and (np.diff(records[:, 0]) != 0).sum() == len(begins) - 1,
+            f"{case}: sequences in the order {records[:, 0].tolist()}, expected {by_keys}",
+        )
+        return
+    demand(workers > 1, f"{case}: one list of {shares} items")
     demand(int(shares.max() - shares.min()) <= len(case.lengths), f"{case}: shares {shares}")
 
 
@@ -107,6 +119,11 @@ def main() -> None:
     formulas = Case(options="kind=longest-first", lengths=few)
     for name, case, memory in (
         ("causal", replace(formulas, lengths=odd), "bshd"),
+        (
+            "own",
+            replace(formulas, lengths=odd, options=f"{formulas.options} hand-out=false"),
+            "bshd",
+        ),
         ("full", replace(formulas, mask="full", head_dim=128, head_dim_v=128), "padded"),
         ("window", replace(formulas, mask="window = [40, 10]", options="kind=ascending"), "bhsd"),
         ("union", replace(formulas, mask=UNION, heads=1, lengths=((30, 300), (140, 150))), "bhsd"),

@@ -71,4 +71,12 @@ const FormulaSignature &getFormulaSignature(StringRef name, TensorSide own = Ten
 #define GET_ATTRDEF_CLASSES
 #include "dash/IR/DashAttrs.h.inc"
 
+namespace mlir::dash {
+
+/// The kv rows of a piece, 0 where keys are not cut, are whole tiles that items of q tiles walk.
+LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, int64_t cut, TilesAttr tiles,
+                        TensorSide own);
+
+} // namespace mlir::dash
+
 #endif // DASH_IR_DASHATTRS_H
