@@ -56,9 +56,10 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
-  // records of a trace say what each worker's list has
-  bool handsOut = options.handOut && options.trace == TraceLevel::None;
-  manager.addPass(createAssignRoles(AssignRolesOptions{options.consumers, handsOut}));
+  // records of a trace say what each worker's list has, and are of one item after the other
+  bool isTraced = options.trace != TraceLevel::None;
+  manager.addPass(createAssignRoles(
+      AssignRolesOptions{options.consumers, options.handOut && !isTraced, !isTraced}));
   manager.addPass(createKeepApart());
   if (options.overlap)
     manager.addPass(createOverlapRounding());
@@ -78,6 +79,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createSinkWaits());
   manager.addPass(createHoistReleases());
   manager.addPass(createHoistStores());
+  manager.addPass(createBeginItems());
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.threadsArrive}));
   if (options.delays)
     manager.addPass(createInsertDelays());
@@ -99,7 +101,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createVerifyProtocol());
   if (options.trace != TraceLevel::None)
     manager.addPass(createSampleTrace());
+  manager.addPass(createAwaitItems());
   manager.addPass(createHandOutItems());
+  manager.addPass(createShareCode());
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
   verifyAfter(manager, Stage::Lowering);

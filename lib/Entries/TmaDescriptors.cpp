@@ -49,8 +49,11 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
   Value rows = b.parameter(rowsOf(tensor));
   // Columns that are not whole panels form one dimension: a panel's columns beyond them are zero,
   // and are not stored. For a list, the last dimension is rows again.
+  // Items that begin ahead load tiles behind all rows, of a tensor without rows, too: a dimension
+  // has one at least.
   int64_t columns = map.getLayout().getColumnsOfPanel();
-  Value sizes[] = {b.i32(map.fillsPanels() ? columns : tensor.getColumns()), rows,
+  Value leastRows = kernels.isForward() ? b.max(rows, b.i32(1)) : rows;
+  Value sizes[] = {b.i32(map.fillsPanels() ? columns : tensor.getColumns()), leastRows,
                    b.i32(map.fillsPanels() ? tensor.getColumns() / columns : 1),
                    b.parameter(headsOf(tensor)),
                    kernels.isList() ? b.add(rows, 1) : b.parameter("batch")};

@@ -102,7 +102,7 @@ SmallVector<Value> dash::loadColumns(PtxBuilder &b, const ThreadPlace &place, Va
 }
 
 SmallVector<Value> dash::loadRowNumbers(PtxBuilder &b, const ThreadPlace &place, Value address,
-                                        int64_t firstRow) {
+                                        Value firstRow) {
   // 16 bytes hold rows {0, 1, 8, 9} + 2 * k, so row r of 8 lies at 4 * (r / 2) + r % 2.
   Value row = b.add(place.row, firstRow);
   Value pair = b.shiftLeft(b.bitAnd(row, 6), 1);

@@ -34,15 +34,15 @@ void hopper::wait(PtxBuilder &b, Value barrier, Value parity) {
   ptx::mbarrierTryWaitParity(b, barrier, parity);
 }
 
-void hopper::syncNamed(PtxBuilder &b, int64_t id, int64_t threads) {
-  NVVM::BarrierOp::create(b, TypeRange(), b.i32(id), b.i32(threads), /*reductionOp=*/{},
+void hopper::syncNamed(PtxBuilder &b, Value id, int64_t threads) {
+  NVVM::BarrierOp::create(b, TypeRange(), id, b.i32(threads), /*reductionOp=*/{},
                           /*reductionPredicate=*/Value());
 }
-void hopper::arriveNamed(PtxBuilder &b, int64_t id, int64_t threads) {
+void hopper::arriveNamed(PtxBuilder &b, Value id, int64_t threads) {
   // nvvm.barrier.arrive would put the number into a register, and ptxas then reserves all 16
   // barriers.
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
-                                ValueRange{b.i32(id), b.i32(threads)});
+                                ValueRange{id, b.i32(threads)});
 }
 void hopper::syncWarp(PtxBuilder &b) {
   constexpr int64_t allLanes = -1;

@@ -79,13 +79,14 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
     ChannelOp channel = channelOf(op);
     auto shape =
         cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]).getShape();
-    int64_t firstRow = FragmentAttr::rowsOfWarpgroup * consumer->warpgroup;
+    constexpr int64_t rowsOfOne = FragmentAttr::rowsOfWarpgroup;
     Value at = kernel.element(b, channel, op.getElement(), word(b, adaptor.getSlot()));
     Value tile = word(b, adaptor.getTile()), head = word(b, adaptor.getHead());
     Value sequence = word(b, adaptor.getSequence());
     b.ifThen(b.equal(consumer->place.vector, 0), [&] {
       TensorRoleAttr tensor = roleOf(op.getTarget());
       Value descriptor = kernel.descriptor(b, tensor);
+      Value firstRow = consumer->ofWarpgroup(b, [](int64_t one) { return rowsOfOne * one; });
       Value row = b.add(b.mul(tile, shape[0]), firstRow);
       SmallVector<Value> at5 =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
@@ -97,8 +98,9 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       int64_t columns = std::min(shape[1], tensor.getTileColumns() - firstColumn);
       for (int64_t column = 0; column < columns; column += ofPanel) {
         int64_t panel = (firstColumn + column) / ofPanel;
-        hopper::storeTile(b, b.add(at, layout.getOffset(shape, firstRow, column)), descriptor,
-                          panelAt(b, map, at5, panel));
+        Value offset = consumer->ofWarpgroup(
+            b, [&](int64_t one) { return layout.getOffset(shape, rowsOfOne * one, column); });
+        hopper::storeTile(b, b.add(at, offset), descriptor, panelAt(b, map, at5, panel));
       }
       hopper::commitCopies(b);
     });
@@ -269,17 +271,22 @@ template <typename OpT> struct BarrierPattern : KernelPattern<OpT> {
 private:
   static constexpr int64_t threads = FragmentAttr::threadsOfWarpgroup;
 
+  static Value barrier(PtxBuilder &b, const ConsumerValues &of,
+                       llvm::function_ref<int64_t(int64_t)> number) {
+    return of.ofWarpgroup(b, [&](int64_t one) { return of.firstBarrier + number(one); });
+  }
   static void emit(PtxBuilder &b, TakeTensorCoreOp, const ConsumerValues &of) {
     if (of.warpgroups > 1)
-      hopper::syncNamed(b, of.firstBarrier + of.warpgroup, 2 * threads);
+      hopper::syncNamed(b, barrier(b, of, [](int64_t one) { return one; }), 2 * threads);
   }
   static void emit(PtxBuilder &b, GiveTensorCoreOp, const ConsumerValues &of) {
-    int64_t next = (of.warpgroup + 1) % of.warpgroups;
+    auto next = [&](int64_t one) { return (one + 1) % of.warpgroups; };
     if (of.warpgroups > 1)
-      hopper::arriveNamed(b, of.firstBarrier + next, 2 * threads);
+      hopper::arriveNamed(b, barrier(b, of, next), 2 * threads);
   }
   static void emit(PtxBuilder &b, SyncWarpgroupOp, const ConsumerValues &of) {
-    hopper::syncNamed(b, of.firstBarrier + of.warpgroups + of.warpgroup, threads);
+    auto own = [&](int64_t one) { return of.warpgroups + one; };
+    hopper::syncNamed(b, barrier(b, of, own), threads);
   }
 };
 

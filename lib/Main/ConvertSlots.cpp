@@ -141,6 +141,19 @@ struct ConvertSlotTile : KernelPattern<SlotTileOp> {
   }
 };
 
+/// Where the warpgroup's part of sums begins in memory.
+static Value memoryOffsetOf(PtxBuilder &b, const ConsumerValues &consumer, FragmentAttr layout,
+                            ArrayRef<int64_t> shape) {
+  return consumer.ofWarpgroup(b, [&](int64_t one) { return layout.getMemoryOffset(shape, one); });
+}
+
+/// Where the warpgroup's rows begin in a slot.
+static Value rowsOffsetOf(PtxBuilder &b, const ConsumerValues &consumer, FragmentAttr layout,
+                          SwizzledAttr panels, ArrayRef<int64_t> shape) {
+  return consumer.ofWarpgroup(
+      b, [&](int64_t one) { return panels.getOffset(shape, layout.getFirstRow(one), 0); });
+}
+
 struct ConvertLoadRow : KernelPattern<LoadRowOp> {
   using KernelPattern::KernelPattern;
 
@@ -155,7 +168,7 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
     FragmentAttr layout = fragmentOf(op.getResult().getType());
     SmallVector<Value> registers =
         layout && layout.getKind() == FragmentKind::PerRow
-            ? loadRowNumbers(b, consumer->place, at, layout.getFirstRow(consumer->warpgroup))
+            ? loadRowNumbers(b, consumer->place, at, firstRowOf(b, *consumer, layout))
             : loadColumns(b, consumer->place, at, columns);
     rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
     return success();
@@ -174,9 +187,9 @@ struct ConvertLoadFragment : KernelPattern<LoadFragmentOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     ArrayRef<int64_t> shape = op.getType().getShape();
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
-    SmallVector<Value> registers = loadFragment(
-        b, consumer->place, b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)),
-        layout.getNumRegisters(shape));
+    SmallVector<Value> registers =
+        loadFragment(b, consumer->place, b.add(at, memoryOffsetOf(b, *consumer, layout, shape)),
+                     layout.getNumRegisters(shape));
     rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
     return success();
   }
@@ -202,11 +215,10 @@ struct ConvertLoadFactor : KernelPattern<LoadFactorOp> {
       return rewriter.notifyMatchFailure(op, "a consumer's threads load factors that lie in slots");
     PtxBuilder b(op.getLoc(), rewriter);
     ArrayRef<int64_t> shape = op.getType().getShape();
-    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
-    SmallVector<Value> words =
-        loadRows(b, placeOf(b, op, *consumer, /*isOnceAnItem=*/true),
-                 b.add(adaptor.getTile().front(), panels.getOffset(shape, firstRow, 0)), panels,
-                 panels.getPanelBytes(shape), layout.getNumRegisters(shape));
+    SmallVector<Value> words = loadRows(
+        b, placeOf(b, op, *consumer, /*isOnceAnItem=*/true),
+        b.add(adaptor.getTile().front(), rowsOffsetOf(b, *consumer, layout, panels, shape)), panels,
+        panels.getPanelBytes(shape), layout.getNumRegisters(shape));
     rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
     return success();
   }
@@ -231,14 +243,13 @@ struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
     ValueRange registers = adaptor.getValue().slice(first, count);
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
     if (SwizzledAttr panels = swizzledOf(slot)) {
-      int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
       bool isOnceAnItem = op.getSlice().has_value();
       storeRows(b, placeOf(b, op, *consumer, isOnceAnItem), registers,
-                b.add(at, panels.getOffset(shape, firstRow, 0)), panels,
+                b.add(at, rowsOffsetOf(b, *consumer, layout, panels, shape)), panels,
                 panels.getPanelBytes(shape));
     } else {
       storeFragment(b, consumer->place, registers,
-                    b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)));
+                    b.add(at, memoryOffsetOf(b, *consumer, layout, shape)));
     }
     rewriter.eraseOp(op);
     return success();

@@ -54,7 +54,7 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
     // Some warpgroups see all of a tile that the mask cuts.
     int64_t rows =
         layout.isSplitByRows() ? FragmentAttr::rowsOfWarpgroup : op.getType().getDimSize(0);
-    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
+    Value firstRow = firstRowOf(b, *consumer, layout);
     int64_t columns = op.getType().getDimSize(1);
     Value lead = b.add(word(b, adaptor.getLead()), firstRow), kvTile = word(b, adaptor.getKvTile());
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
@@ -300,7 +300,7 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
     ThreadPlace place = ThreadPlace::readAnew(b);
     Value sequence = word(b, adaptor.getSequence()), rows = kernel.qRows;
     Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0));
-    Value row = b.add(b.add(first, place.row), layout.getFirstRow(consumer->warpgroup));
+    Value row = b.add(b.add(first, place.row), firstRowOf(b, *consumer, layout));
     Value firstOfList;
     if (kernel.isList()) {
       SequenceRows own = kernel.readSequence(b, sequence, /*isKeyValue=*/false);

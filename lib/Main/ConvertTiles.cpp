@@ -26,6 +26,23 @@ static SharedFactor sharedFactor(Value address, RankedTensorType type, bool oute
   return factor;
 }
 
+/// Begins a factor at the warpgroup's part. In code of one warpgroup that is in the descriptors of
+/// its steps, and costs nothing.
+static void beginPart(PtxBuilder &b, const ConsumerValues &consumer, SharedFactor &factor,
+                      llvm::function_ref<int64_t(int64_t)> firstOuter) {
+  if (std::optional<int64_t> one = consumer.getOnlyWarpgroup()) {
+    factor.firstOuter = firstOuter(*one);
+    return;
+  }
+  const SharedTile &tile = factor.tile;
+  Value offset = consumer.ofWarpgroup(b, [&](int64_t one) {
+    int64_t outer = firstOuter(one);
+    return factor.outerIsRow ? tile.layout.getOffset(tile.shape, outer, 0)
+                             : tile.layout.getOffset(tile.shape, 0, outer);
+  });
+  factor.tile.address = b.add(tile.address, offset);
+}
+
 namespace {
 
 struct ConvertMatmul : KernelPattern<MatmulOp> {
@@ -48,17 +65,18 @@ struct ConvertMatmul : KernelPattern<MatmulOp> {
           op, "wgmma gives fragments, and takes B in shared memory, A there or as it is");
 
     PtxBuilder b(op.getLoc(), rewriter);
-    int64_t warpgroup = consumer->warpgroup;
     Product product;
     product.element = elementOf(op.getB());
     product.columns = layout.getColumns(sums.getShape());
     product.depth = typeA.getDimSize(op.getTransposeA() ? 0 : 1);
+    auto firstColumn = [&](int64_t one) { return layout.getFirstColumn(sums.getShape(), one); };
+    auto firstRow = [&](int64_t one) { return layout.getFirstRow(one); };
     product.b = sharedFactor(adaptor.getB().front(), typeB, /*outerIsRow=*/op.getTransposeB());
-    product.b.firstOuter = layout.getFirstColumn(sums.getShape(), warpgroup);
+    beginPart(b, *consumer, product.b, firstColumn);
     if (swizzledOf(typeA)) {
       product.sharedA =
           sharedFactor(adaptor.getA().front(), typeA, /*outerIsRow=*/!op.getTransposeA());
-      product.sharedA->firstOuter = layout.getFirstRow(warpgroup);
+      beginPart(b, *consumer, *product.sharedA, firstRow);
     } else {
       product.registersA = llvm::to_vector(adaptor.getA());
     }
@@ -190,8 +208,8 @@ struct ConvertHide : KernelPattern<HideOp> {
           ThreadPlace place = ThreadPlace::readAnew(b);
           Value end = kvRowsAgain(b, op, adaptor);
           Value firstRow = b.mul(kvTileAgain(b, op, adaptor), rows);
-          return hide(b, place, layout.getFirstRow(consumer->warpgroup), adaptor.getValue(), lead,
-                      edges, firstRow, b.sub(end, firstRow));
+          return hide(b, place, firstRowOf(b, *consumer, layout), adaptor.getValue(), lead, edges,
+                      firstRow, b.sub(end, firstRow));
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -255,7 +273,7 @@ private:
   /// Row j is hidden from column i iff i + lead < j or j < i + lead - width; everything past the
   /// end is hidden. The first rows of a sequence may have a larger lead, and another width or none;
   /// none is the largest width.
-  static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
+  static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, Value firstRow,
                                  ValueRange logs, Value lead, const LeadEdges &edges,
                                  Value rowsBefore, Value rowsHere) {
     SmallVector<Value> visible(logs);
@@ -263,13 +281,13 @@ private:
     Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
     Value toEnd = b.sub(rowsHere, place.row);
     for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
-      int64_t row = firstRow + offset;
-      Value isPast = b.below(toEnd, row + 1);
+      Value row = b.add(firstRow, offset);
+      Value isPast = b.below(toEnd, b.add(row, 1));
       Value firstShown = b.add(toDiagonal, row);
       Value width = edges.width ? b.i32(*edges.width) : Value();
       if (edges.firstColumns > 0) {
         Value toLast = b.sub(b.sub(b.i32(edges.firstColumns), rowsBefore), place.row);
-        Value isFirst = b.compare(arith::CmpIPredicate::sgt, toLast, b.i32(row));
+        Value isFirst = b.compare(arith::CmpIPredicate::sgt, toLast, row);
         firstShown = b.choose(isFirst, b.add(firstShown, -edges.further), firstShown);
         constexpr int64_t none = std::numeric_limits<int32_t>::max();
         if (width)

@@ -5,9 +5,11 @@
 #include "dash/Entries/TmaDescriptors.h"
 #include "dash/IR/Consumers.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -100,6 +102,37 @@ static llvm::SetVector<TensorRoleAttr> copiedTensors(RoleOp role) {
   return tensors;
 }
 
+std::optional<int64_t> ConsumerValues::getOnlyWarpgroup() const {
+  APInt known;
+  if (!matchPattern(warpgroup, m_ConstantInt(&known)))
+    return std::nullopt;
+  return known.getSExtValue();
+}
+
+Value ConsumerValues::ofWarpgroup(PtxBuilder &b,
+                                  llvm::function_ref<int64_t(int64_t)> number) const {
+  if (std::optional<int64_t> one = getOnlyWarpgroup())
+    return b.i32(number(*one));
+  int64_t first = number(0), step = number(1) - first;
+  bool isLinear = llvm::all_of(llvm::seq(warpgroups),
+                               [&](int64_t one) { return number(one) == first + one * step; });
+  if (isLinear)
+    return b.add(step ? b.mul(warpgroup, step) : b.i32(0), first);
+  Value found = b.i32(first);
+  for (int64_t one : llvm::seq<int64_t>(1, warpgroups))
+    found = b.choose(b.equal(warpgroup, one), b.i32(number(one)), found);
+  return found;
+}
+
+/// The index of a thread's warpgroup among those of the role.
+static Value warpgroupOf(PtxBuilder &b, RoleOp role) {
+  if (role.getNumWarpgroups() == 1)
+    return b.i32(*role.getWarpgroup());
+  int64_t first = cast<WorkersOp>(role->getParentOp()).getFirstWarp(role);
+  return b.shiftRight(b.sub(b.uniform(b.warpOf(b.special("tid.x"))), b.i32(first)),
+                      llvm::Log2_64(warpsOfWarpgroup));
+}
+
 void MainKernel::enter(RoleOp role) {
   PtxBuilder b(role.getLoc(), role.getContext());
   b.setInsertionPointToStart(&role.getBody().front());
@@ -110,7 +143,7 @@ void MainKernel::enter(RoleOp role) {
   if (!role.isConsumer())
     return fenceDescriptors();
   auto values = std::make_unique<ConsumerValues>(ConsumerValues{
-      ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
+      ThreadPlace(b), warpgroupOf(b, role), int64_t(*role.getWarpgroups()),
       1 + barriersOfWarpgroup * getFirstMultiplying(role), b.f32(llvm::numbers::log2e)});
   // One problem has one scale, and it is defined before the workers.
   role.walk([&](LogProbabilityOp op) {

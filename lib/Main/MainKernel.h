@@ -16,11 +16,17 @@ constexpr int64_t namedBarriers = 15, barriersOfWarpgroup = 2;
 /// Values that the threads of a consumer's warpgroup keep.
 struct ConsumerValues {
   ThreadPlace place;
-  int64_t warpgroup, warpgroups;
+  Value warpgroup; ///< a constant in code of one warpgroup
+  int64_t warpgroups;
   int64_t firstBarrier; ///< of the consumer's named barriers
   /// Factor on scores, for exponentials with base 2. In a forward NaN unless it is above 0: hidden
   /// scores are the lowest only then.
   Value exponentScale;
+
+  /// The warpgroup whose code this is, if it is of one.
+  std::optional<int64_t> getOnlyWarpgroup() const;
+  /// The number that the warpgroup has, where `number` says it of each.
+  Value ofWarpgroup(PtxBuilder &b, llvm::function_ref<int64_t(int64_t)> number) const;
 };
 
 /// Whether a descriptor copies the memory. One number for each row is in the workspace, ready to

@@ -32,6 +32,11 @@ void populateTracePatterns(const TypeConverter &types, const MainKernel &kernel,
 FragmentAttr fragmentOf(Type type);
 SwizzledAttr swizzledOf(Type type);
 
+/// Where the warpgroup's rows of a tile begin.
+inline Value firstRowOf(PtxBuilder &b, const ConsumerValues &consumer, FragmentAttr layout) {
+  return consumer.ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one); });
+}
+
 /// Converts one op with access to its kernel. An operand is a range of values: the registers of a
 /// tile.
 template <typename OpT> class KernelPattern : public OpConversionPattern<OpT> {

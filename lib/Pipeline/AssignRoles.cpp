@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleBuilder.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 
 namespace mlir::dash {
@@ -16,11 +17,11 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Its items wait for nothing, and their lengths are known in a launch only. Pieces of keys are
-/// about as long as each other, so lists deal them well enough.
-static bool isForwardOfOpenList(ItemsOp items) {
+/// Items of such a forward wait for nothing, and their lengths are known in a launch only. Pieces
+/// of keys are about as long as each other, so lists deal them well enough.
+static bool isOfOpenList(ItemsOp items) {
   SequencesAttr list = items.getSequencesAttr();
-  return list && list.isOpen() && !items.getCut() && !items.getBody().getOps<FinishOp>().empty();
+  return list && list.isOpen() && !items.getCut();
 }
 
 namespace {
@@ -46,7 +47,8 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
       if (failed(cutRoles(items, consumers, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
-      buildRoles(cut, handOut && isForwardOfOpenList(items));
+      bool beginsAhead = beginAhead && isForward(items);
+      buildRoles(cut, beginsAhead, handOut && beginsAhead && isOfOpenList(items));
       ++numSplit;
     }
   }

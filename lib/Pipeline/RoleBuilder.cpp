@@ -16,13 +16,15 @@ namespace {
 /// Writes the roles of a problem that has been cut.
 class RoleBuilder {
 public:
-  RoleBuilder(RoleCut &cut, bool handsOut)
-      : cut(cut), items(cut.items), walk(cut.walk), handsOut(handsOut), b(items.getLoc(), items) {}
+  RoleBuilder(RoleCut &cut, bool beginsAhead, bool handsOut)
+      : cut(cut), items(cut.items), walk(cut.walk), beginsAhead(beginsAhead), handsOut(handsOut),
+        b(items.getLoc(), items) {}
 
   void run() {
     auto workers = WorkersOp::create(b, cut.tiling.getStructure(), IntegerAttr(), IntegerAttr(),
                                      IntegerAttr());
     workers.setHandsOut(handsOut);
+    workers.setBeginsAhead(beginsAhead);
     Block &body = workers.getBody().emplaceBlock();
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
@@ -375,7 +377,7 @@ private:
   RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
-  bool handsOut;
+  bool beginsAhead, handsOut;
   size_t consumer = 0;  ///< the one that is written
   Value numSteps, lead; ///< out of the slots' headers
   ImplicitLocOpBuilder b;
@@ -386,4 +388,6 @@ private:
 
 } // namespace
 
-void dash::buildRoles(RoleCut &cut, bool handsOut) { RoleBuilder(cut, handsOut).run(); }
+void dash::buildRoles(RoleCut &cut, bool beginsAhead, bool handsOut) {
+  RoleBuilder(cut, beginsAhead, handsOut).run();
+}

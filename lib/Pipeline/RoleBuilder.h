@@ -8,8 +8,9 @@
 namespace mlir::dash {
 
 /// Replaces the items of a cut problem by `dash.workers`: its channels, and a role for each part of
-/// the cut. `handsOut`: its items are drawn while it runs, so one role has all loads.
-void buildRoles(RoleCut &cut, bool handsOut);
+/// the cut. `beginsAhead`: an item begins beside the end of the one before. `handsOut`: items are
+/// drawn while it runs, so one role has all loads.
+void buildRoles(RoleCut &cut, bool beginsAhead, bool handsOut);
 
 } // namespace mlir::dash
 

@@ -4,7 +4,8 @@
 // Follows each role along all its paths, and tracks which slots it may read or write and which
 // products are in flight. After a branch it knows what both sides know. In a loop it knows what
 // holds before every iteration: a slot waited for as that of `%step + 1` is that of `%step` in the
-// next one. A loop's lower bound is assumed to be at most its upper bound.
+// next one, and one of a number that the loop yields is that of its argument. A loop's lower bound
+// is assumed to be at most its upper bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,12 +71,24 @@ private:
     });
   }
 
+  /// A loop carries numbers of uses: what is held at a number that enters is held at the argument.
+  static bool rename(LinearIndex &use, ValueRange from, ValueRange to) {
+    for (auto [old, known] : llvm::zip_equal(from, to))
+      if (old.getType().isIndex() && use == LinearIndex::of(old)) {
+        use = LinearIndex::of(known);
+        return true;
+      }
+    return false;
+  }
+
   LogicalResult followLoop(scf::ForOp loop, HeldSlots &state) {
     Value variable = loop.getInductionVar();
     LinearIndex turn = LinearIndex::of(variable), first = LinearIndex::of(loop.getLowerBound());
     for (HeldSlot &one : state.held)
       if (isCountedBy(loop, one.slot.channel))
         one.slot.use = one.slot.use - first + turn;
+      else
+        rename(one.slot.use, loop.getInitArgs(), loop.getRegionIterArgs());
     auto isOfOneTurn = [&](Value value) {
       return value != variable && loop.getRegion().isAncestor(value.getParentRegion());
     };
@@ -83,8 +96,10 @@ private:
       HeldSlots before = state, last = state;
       if (failed(follow(loop.getRegion(), last)))
         return failure();
-      llvm::erase_if(last.held,
-                     [&](const HeldSlot &one) { return one.slot.use.usesAny(isOfOneTurn); });
+      llvm::erase_if(last.held, [&](HeldSlot &one) {
+        return !rename(one.slot.use, loop.getYieldedValues(), loop.getRegionIterArgs()) &&
+               one.slot.use.usesAny(isOfOneTurn);
+      });
       for (LeavingSlot &one : last.leaving)
         one.use.reset();
       for (HeldSlot &one : last.held)
@@ -93,7 +108,8 @@ private:
       isStable = state.knowsAsMuchAs(before);
     }
     for (HeldSlot &one : state.held)
-      one.slot.use = one.slot.use.replace(variable, LinearIndex::of(loop.getUpperBound()));
+      if (!rename(one.slot.use, loop.getRegionIterArgs(), loop.getResults()))
+        one.slot.use = one.slot.use.replace(variable, LinearIndex::of(loop.getUpperBound()));
     return success();
   }
 };

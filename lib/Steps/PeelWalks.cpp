@@ -5,7 +5,7 @@
 // each op of stage k for step t - k, if that step exists. The first s - 1 iterations are the
 // prologue, the last s - 1 the epilogue. In those between, every op has a step; they are the loop.
 // No branch surrounds a product: ptxas would wait there for products in flight. So walks of fewer
-// than s - 1 steps are separate programs.
+// than s - 1 steps are separate programs. Items that begin ahead have a step at least.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,11 @@ public:
     for (Operation &op : walk.getBody().front().without_terminator())
       ops.push_back(&op);
     findCarried();
-    SmallVector<Value> results = peel(numStages - 1);
+    bool hasStep = walk->getParentOfType<WorkersOp>().getBeginsAhead();
+    if (hasStep && numStages > 2)
+      return walk.emitError() << "has " << numStages << " stages, and items that begin ahead have "
+                              << "a step at least: expected 2";
+    SmallVector<Value> results = hasStep ? emitLoop() : peel(numStages - 1);
     walk->replaceAllUsesWith(results);
     walk.erase();
     return success();

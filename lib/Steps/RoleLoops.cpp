@@ -3,6 +3,9 @@
 
 #include "RoleLoops.h"
 #include "ChannelUse.h"
+#include "ItemBeginning.h"
+#include "dash/IR/ItemsLoop.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -152,23 +155,26 @@ private:
     SmallVector<Value> inits;
     if (walk)
       inits.push_back(index(0));
-    forEach(index(0), NumItemsOp::create(b, b.getIndexType()), index(1), inits,
-            [&](Value place, ValueRange first) -> SmallVector<Value> {
-              readItem(place);
-              SmallVector<Value> next;
-              Block &body = items.getBody().front();
-              for (auto op = body.begin(); op != body.end(); ++op)
-                if (&*op == walk)
-                  next = role.isReducer() ? emitOwnSteps(first[0], place) : emitAllSteps(first[0]);
-                else if (auto steps = dyn_cast<NumStepsOp>(*op))
-                  mapping.map(steps.getResult(), numSteps());
-                else if (role.isReducer() && isa<WaitOp>(*op) && itemUsesOf(&*op))
-                  op = emitOwnUse(op, place);
-                else
-                  clone(*op, place);
-              return next;
-            });
-    return success();
+    Value numItems = NumItemsOp::create(b, b.getIndexType());
+    SmallVector<Value> left =
+        forEach(index(0), numItems, index(1), inits,
+                [&](Value place, ValueRange first) -> SmallVector<Value> {
+                  readItem(place);
+                  SmallVector<Value> next;
+                  Block &body = items.getBody().front();
+                  for (auto op = body.begin(); op != body.end(); ++op)
+                    if (&*op == walk)
+                      next =
+                          role.isReducer() ? emitOwnSteps(first[0], place) : emitAllSteps(first[0]);
+                    else if (auto steps = dyn_cast<NumStepsOp>(*op))
+                      mapping.map(steps.getResult(), numSteps());
+                    else if (role.isReducer() && isa<WaitOp>(*op) && itemUsesOf(&*op))
+                      op = emitOwnUse(op, place);
+                    else
+                      clone(*op, place);
+                  return next;
+                });
+    return beginsAhead() ? emitEnd(numItems, left) : success();
   }
 
   void readItem(Value place) {
@@ -185,6 +191,8 @@ private:
   bool hasOneRound() { return items.ownsQ(); }
 
   Value numSteps() {
+    if (beginsAhead())
+      return arith::SelectOp::create(b, hasVisits(), item.getVisits(), index(1));
     if (hasOneRound())
       return item.getVisits();
     return arith::MulIOp::create(b, item.getVisits(), item.getRounds());
@@ -214,10 +222,82 @@ private:
                        return {add(use[0], index(1))};
                      });
     };
+    if (beginsAhead())
+      return emitStepAtLeast([&] { return emitRound(index(0), firstStep); }, firstStep);
     if (hasOneRound())
       return emitRound(index(0), firstStep);
     return forEach(index(0), item.getRounds(), index(1), firstStep, emitRound);
   }
+
+  //===--------------------------------------------------------------------===//
+  // Items that begin ahead
+  //===--------------------------------------------------------------------===//
+
+  bool beginsAhead() { return cast<WorkersOp>(role->getParentOp()).getBeginsAhead(); }
+
+  Value hasVisits() {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, item.getVisits(), index(1));
+  }
+
+  /// A tile behind the rows of every sequence: its copy fills a slot with zeros, and all of its
+  /// columns are hidden.
+  Value tileBehind(TensorSide side) {
+    TilesAttr tiles = items.getTiles();
+    int64_t rows = side == TensorSide::Q ? tiles.getQ() : tiles.getKv();
+    return index(llvm::divideCeil(maxKernelRows, rows));
+  }
+
+  SmallVector<Value> emitStepAtLeast(llvm::function_ref<SmallVector<Value>()> emitVisits,
+                                     Value firstStep) {
+    auto branch = scf::IfOp::create(b, b.getIndexType(), hasVisits(), /*addThenBlock=*/true,
+                                    /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> behind = emitVisits();
+    scf::YieldOp::create(b, behind);
+    b.setInsertionPointToStart(branch.elseBlock());
+    mapping.map(walk.getHead(), item.getFirstHead());
+    mapping.map(walk.getTile(), tileBehind(TensorSide::KV));
+    for (Operation &op : walk.getBody().front().without_terminator())
+      clone(op, firstStep);
+    scf::YieldOp::create(b, add(firstStep, index(1)));
+    return llvm::to_vector_of<Value>(branch.getResults());
+  }
+
+  /// What consumers begin behind their last item: tiles behind all rows, whose product no op uses.
+  LogicalResult emitEnd(Value numItems, ValueRange firstStep) {
+    auto workers = cast<WorkersOp>(role->getParentOp());
+    FailureOr<ItemBeginning> beginning = failure();
+    for (RoleOp other : workers.getRoles())
+      if (scf::ForOp loop = findItemsLoop(other); loop && other.isConsumer())
+        beginning = findItemBeginning(loop);
+    if (failed(beginning))
+      return failure();
+    Value none = index(0);
+    for (BlockArgument argument : items.getBody().getArguments())
+      mapping.map(argument, none);
+    mapping.map(items.getTile(), tileBehind(TensorSide::Q));
+    if (walk) {
+      mapping.map(walk.getHead(), none);
+      mapping.map(walk.getTile(), tileBehind(TensorSide::KV));
+    }
+    items.walk([&](Operation *op) {
+      if (auto steps = dyn_cast<NumStepsOp>(op))
+        mapping.map(steps.getResult(), index(noItemIsLeft));
+      auto put = dyn_cast<PutOp>(op);
+      if (!put || !beginning->waitsFor(put.getChannel()))
+        return;
+      for (Value element : put.getElements())
+        if (Operation *made = element.getDefiningOp(); made && !isa<NumStepsOp>(made))
+          b.clone(*made, mapping);
+      clone(*put, put->getParentOp() == walk ? firstStep.front() : numItems);
+    });
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Reducers
+  //===--------------------------------------------------------------------===//
 
   /// Warp w of n reducers has the steps whose number over the worker's life is w modulo n, and so a
   /// slot of its own.

@@ -1,6 +1,6 @@
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=longest-first workers=2 sizes=q:300,kv:300,batch:1,heads:2,kv-heads:1 form=table' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-outline-program --dash-peel-walks --dash-read-order --dash-distribute-tiles -o %t.mlir
 // RUN: FileCheck %s --check-prefix=LAYOUTS --input-file=%t.mlir
-// RUN: dash-opt %t.mlir --dash-sink-waits --dash-hoist-releases --dash-hoist-stores --dash-insert-waits --dash-split-warpgroups --dash-outline-workers --dash-lower-prepare --dash-finish-program --dash-verify-waits --dash-verify-protocol | FileCheck %s --check-prefix=WAITS
+// RUN: dash-opt %t.mlir --dash-sink-waits --dash-hoist-releases --dash-hoist-stores --dash-begin-items --dash-insert-waits --dash-split-warpgroups --dash-outline-workers --dash-lower-prepare --dash-finish-program --dash-verify-waits --dash-verify-protocol | FileCheck %s --check-prefix=WAITS
 
 // A thread has numbers of the rows that it has of an accumulator.
 // LAYOUTS-DAG: !acc_128x128_rows2 = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>

@@ -70,7 +70,10 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     planned. `trace` is the number of records that each lane of a trace has room for; if it is
     absent, there is no trace. The second of each `trace_every` items of a worker's list has
     records, and so has an only one. With `hands_out` no worker has a list of its own: the role that
-    loads draws one item after the other from the list of all (`dash-hand-out-items`).
+    loads draws one item after the other from the list of all (`dash-hand-out-items`). With
+    `begins_ahead` a consumer issues the first product of the next item beside the last one of this
+    item (`dash-begin-items`). So each item has a step, if only of a tile behind all rows, and
+    behind the last item of a list there is one more, of such tiles alone.
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.
@@ -131,6 +134,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `hands out items, which one role loads and the others are told of; got producers 'load-q' and
       'load-kv'`, and so for `a reducer, 'reduce'` and `no producer`
+    - `hands out items, whose end consumers are told of: expected 'begins_ahead'`
     - `hands out items, and a trace says what each worker's own list has, so none is traced`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
@@ -141,12 +145,14 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes,
     Arg<OptionalAttr<I64Attr>, "trace records that each lane has room for">:$trace,
     Arg<DefaultValuedAttr<I64Attr, "1">, "one item in so many is traced">:$trace_every,
-    Arg<UnitAttr, "items are drawn while the program runs">:$hands_out);
+    Arg<UnitAttr, "items are drawn while the program runs">:$hands_out,
+    Arg<UnitAttr, "an item begins beside the end of the one before">:$begins_ahead);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
     (`shared_bytes` `(` $shared_bytes^ `)`)? (`trace` `(` $trace^ `)`)?
-    (`trace_every` `(` $trace_every^ `)`)? (`hands_out` $hands_out^)? attr-dict-with-keyword $body
+    (`trace_every` `(` $trace_every^ `)`)? (`hands_out` $hands_out^)?
+    (`begins_ahead` $begins_ahead^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     auto getChannels() { return getBody().getOps<ChannelOp>(); }

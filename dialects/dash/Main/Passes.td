@@ -70,32 +70,71 @@ def SampleTrace : Pass<"dash-sample-trace", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AwaitItems : Pass<"dash-await-items", "::mlir::ModuleOp"> {
+  let summary = "Let consumers go on until they are told that no item is left";
+  let description = [{
+    Where `dash.workers` says `begins_ahead`, consumers have begun an item behind the last one,
+    which has -1 steps. Their loops over a list become loops until an item has none (`scf.while`),
+    and what follows the loop, releases of that item's slots, becomes the last turn. So they need no
+    number of items.
+
+    It matters for ptxas, too: it serializes products of a loop around which no path with an effect
+    leads.
+
+    Needs: `dash-begin-items`, `dash-insert-waits`, and the proofs before it. Leaves: loops of other
+    roles. Does not: change an item.
+
+    (* example filepath=test/Main/await-items.mlir *)
+  }];
+  let statistics = [Statistic<"numChanged", "num-changed", "Number of consumers changed">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def HandOutItems : Pass<"dash-hand-out-items", "::mlir::ModuleOp"> {
   let summary = "Let workers draw their items while a program runs";
   let description = [{
-    Where `dash.workers` says `hands_out`, the loops of its roles over a list become loops until no
-    item is left (`scf.while`).
+    Where `dash.workers` says `hands_out`, the loop over a list of the role that loads becomes a
+    loop until no item is left (`scf.while`).
 
-    The role that loads begins with the item of its worker's number, and draws the next one
-    (`dash.draw_item`) when all tiles of this one are on their way: not before, or a short item
-    would wait behind a long one while others idle. Behind the last item it fills one more slot of
-    the channel that tells of items, with -1 in place of a number of steps. A consumer waits for
-    that slot as for an item's, reads the number, and ends.
+    It begins with the item of its worker's number, and draws the next one (`dash.draw_item`) when
+    all tiles of this one are on their way: not before, or a short item would wait behind a long one
+    while others idle. The item behind the last one tells consumers to end (`dash-await-items`).
 
     To a worker, what it draws is a list, whose end it learns last. So what passes have proven
-    before for any list of its own holds. The slot at the end is one more use of its channel, which
-    waits as the others do, and nothing is filled behind it.
+    before for any list of its own holds.
 
     Items are drawn in the order of one list, which `NAME_order` writes: longer sequences first,
     each in the order of its formulas. Whatever worker is free first takes the next. Bits do not
     depend on it where nothing is summed across items, as in forwards.
 
-    Needs: `dash-assign-roles=hand-out=true`, `dash-insert-waits`, `dash-outline-workers`, and the
+    Needs: `dash-assign-roles=hand-out=true`, `dash-await-items`, `dash-outline-workers`, and the
     proofs before it. Leaves: all else. Does not: decide which programs hand out.
 
     (* example filepath=test/Main/hand-out-items.mlir *)
   }];
   let statistics = [Statistic<"numHandedOut", "num-handed-out", "Number of workers changed">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ShareCode : Pass<"dash-share-code", "::mlir::ModuleOp"> {
+  let summary = "Give the warpgroups of a consumer one code";
+  let description = [{
+    Replaces the copies of a forward's consumer (`begins_ahead`), one for each warpgroup, by one
+    role of all their warps, where their bodies are equal. What the first and the last copy do
+    beside it, the first give of the tensor core and its last take, stand in branches on the warp.
+    From here on what differs by warpgroup is computed from its number: rows of tiles, named
+    barriers.
+
+    The code of three warpgroups has up to 80 KB, and instructions that are not in the cache stall
+    all of them (docs/history.md, "One code for all warpgroups").
+
+    Needs: `dash-split-warpgroups`, and the proofs, which follow each warpgroup. Leaves: backwards;
+    workers with a trace, whose records say by their role which warpgroup they are of; copies that
+    differ. Does not: change what a warpgroup does.
+
+    (* example filepath=test/Main/share-code.mlir *)
+  }];
+  let statistics = [Statistic<"numShared", "num-shared", "Number of consumers with one code">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

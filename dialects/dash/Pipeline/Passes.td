@@ -189,6 +189,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     item, because it alone knows which item is next. Where lengths are known, or keys are cut into
     pieces, an order deals items as well as drawing does, without asking memory at each.
 
+    With `begin-ahead=true`, the next item of a forward begins beside the end of this one
+    (`begins_ahead`), which drawn items need: what begins behind the last one says that none is
+    left.
+
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
     nothing is committed or released yet.
@@ -203,6 +207,8 @@ def AssignRoles : Pass<"dash-assign-roles"> {
            [{::mlir::dash::consumerWords()}]>,
     Option<"handOut", "hand-out", "bool", /*default=*/"false",
            "Let workers draw the items of a forward of run-time lengths">,
+    Option<"beginAhead", "begin-ahead", "bool", /*default=*/"true",
+           "Let the next item of a forward begin beside the end of this one">,
   ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Number of problems split among roles">,

@@ -174,6 +174,28 @@ def HoistStores : Pass<"dash-hoist-stores", "::mlir::ModuleOp"> {
   }];
 }
 
+def BeginItems : Pass<"dash-begin-items", "::mlir::ModuleOp"> {
+  let summary = "Begin the next item beside the end of this one";
+  let description = [{
+    Where `dash.workers` says `begins_ahead`, a consumer's loop over items is rotated by what an
+    item begins with: the waits for its first tiles, and its first product. They stand behind the
+    last product of the item before, so the tensor core works while that item is finished and
+    stored. With one slot of Q they stand behind the whole item: Q would come too late. In front of
+    the loop stands the beginning of the first item. The loop carries the product, and what slots
+    have told.
+
+    Behind the last item consumers begin one more, whose tiles lie behind all rows
+    (`dash-read-order` loads them), and release its slots. So no branch surrounds a product.
+
+    Needs: `dash-read-order`, `dash-hoist-releases`. Leaves: items without `begins_ahead`, as those
+    of backwards are. Does not: wait for products; `dash-insert-waits` does.
+
+    (* example filepath=test/Steps/begin-items.mlir *)
+  }];
+  let statistics = [Statistic<"numRotated", "num-rotated", "Number of loops over items rotated">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
   let summary = "Make every wait, fence and arrival an op";
   let description = [{

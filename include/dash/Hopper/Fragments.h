@@ -67,7 +67,7 @@ SmallVector<Value> loadColumns(PtxBuilder &b, const ThreadPlace &place, Value ad
 /// Numbers of the q rows that are this thread's rows, from the same order: of its first row, and 8
 /// behind it. The warpgroup's rows begin at `firstRow`.
 SmallVector<Value> loadRowNumbers(PtxBuilder &b, const ThreadPlace &place, Value address,
-                                  int64_t firstRow);
+                                  Value firstRow);
 
 } // namespace mlir::dash
 

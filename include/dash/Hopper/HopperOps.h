@@ -25,8 +25,8 @@ void arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes);
 void wait(PtxBuilder &b, Value barrier, Value parity);
 
 // ---- Barriers of some warps, by number.
-void syncNamed(PtxBuilder &b, int64_t id, int64_t threads);
-void arriveNamed(PtxBuilder &b, int64_t id, int64_t threads);
+void syncNamed(PtxBuilder &b, Value id, int64_t threads);
+void arriveNamed(PtxBuilder &b, Value id, int64_t threads);
 void syncWarp(PtxBuilder &b);
 
 // ---- Registers of a warpgroup.

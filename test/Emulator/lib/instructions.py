@@ -198,17 +198,19 @@ def load(instruction: Instruction) -> Act | None:
 
 def store(instruction: Instruction) -> Act | None:
     found = re.fullmatch(
-        r"st(?:\.(?:relaxed|release)\.gpu)?\.(global|shared)(?:\.v[24])?\.[bf]32", instruction.name
+        r"st(?:\.(?:relaxed|release)\.gpu)?\.(global|shared)(?:\.v[24])?\.([bf]32|b64)",
+        instruction.name,
     )
     if not found:
         return None
+    dtype = u64 if found[2] == "b64" else u32
     place, values = (
         address(instruction.operands[0]),
-        [word(text) for text in operands_of(instruction.operands[1].strip("{}"))],
+        [word(text, dtype) for text in operands_of(instruction.operands[1].strip("{}"))],
     )
 
     def act(warp: Warp, group: Group, lanes: np.ndarray) -> None:
-        words = np.stack([value(warp.r)[lanes] for value in values], axis=1)
+        words = np.stack([value(warp.r)[lanes] for value in values], axis=1).view(u32)
         if found[1] == "global":
             warp.block.machine.memory.store(place(warp.r, lanes), words)
             warp.block.machine.happens()

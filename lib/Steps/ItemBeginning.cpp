@@ -1,0 +1,39 @@
+//===- ItemBeginning.cpp - what an item's first product needs -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ItemBeginning.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+SmallVector<WaitOp> ItemBeginning::getWaits() const {
+  SmallVector<WaitOp> waits;
+  for (Operation *op : ops)
+    if (auto wait = dyn_cast<WaitOp>(op))
+      waits.push_back(wait);
+  return waits;
+}
+
+bool ItemBeginning::waitsFor(Value channel) const {
+  return llvm::any_of(getWaits(), [&](WaitOp wait) { return wait.getChannel() == channel; });
+}
+
+FailureOr<ItemBeginning> dash::findItemBeginning(scf::ForOp loop) {
+  auto products = loop.getBody()->getOps<MatmulOp>();
+  if (products.empty())
+    return loop.emitError() << "begins items ahead, and has no product that each item has: "
+                               "expected walks of a step at least, which --dash-peel-walks makes";
+  MatmulOp product = *products.begin();
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody(); };
+  SetVector<Operation *> slice;
+  if (failed(getBackwardSlice(product.getOperation(), &slice, options)))
+    return loop.emitError() << "begins items ahead, and what leads to its first product is unknown";
+  ItemBeginning beginning;
+  for (Operation &op : *loop.getBody())
+    if (slice.contains(&op))
+      beginning.ops.insert(&op);
+  return beginning;
+}

@@ -1,0 +1,26 @@
+//===- ItemBeginning.h - what an item's first product needs -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_STEPS_ITEMBEGINNING_H
+#define DASH_LIB_STEPS_ITEMBEGINNING_H
+
+#include "dash/IR/DashOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::dash {
+
+/// The first product of a consumer's item, and what leads to it: waits, and the numbers of their
+/// uses.
+struct ItemBeginning {
+  llvm::SetVector<Operation *> ops; ///< in their order; the last one is the product
+
+  SmallVector<WaitOp> getWaits() const;
+  bool waitsFor(Value channel) const;
+};
+
+/// The beginning of an item in a consumer's loop over items, whose walk is peeled; or an error.
+FailureOr<ItemBeginning> findItemBeginning(scf::ForOp loop);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_STEPS_ITEMBEGINNING_H

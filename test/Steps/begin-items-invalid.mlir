@@ -1,0 +1,33 @@
+// RUN: dash-opt %s --split-input-file --verify-diagnostics --dash-begin-items
+
+!Q = !dash.channel<tensor<64x128xbf16>, index>
+func.func @no_loop() {
+  dash.workers begins_ahead {
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    // expected-error @+1 {{has no loop over items; run --dash-read-order first}}
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+    }
+  }
+  return
+}
+
+// -----
+
+!Q = !dash.channel<tensor<64x128xbf16>, index>
+func.func @no_product_of_each_item() {
+  dash.workers begins_ahead {
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      // expected-error @+1 {{begins items ahead, and has no product that each item has: expected walks of a step at least, which --dash-peel-walks makes}}
+      scf.for %i = %c0 to %n step %c1 {
+        %q, %steps = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, index
+        dash.release %q_tiles[%i] : !Q
+      }
+    }
+  }
+  return
+}
