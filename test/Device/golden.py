@@ -1,5 +1,5 @@
-"""The bits of every kernel's gradients, held by the hashes in golden.json: a change of bits is one
-that was decided.
+"""The bits of every kernel's gradients, and of o and the LSE of forwards, held by the hashes in
+golden.json: a change of bits is one that was decided.
 
 Inputs are made of integers (golden_values.py). Each problem runs twice, on workspaces that hold
 different rubbish, and must give the same bytes. The outcome has what was found, from which
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import golden_forwards as forwards
 import golden_values as values
 import torch
 from accuracy import load
@@ -28,6 +29,7 @@ from dash_attn.measure.testing import (
     run,
 )
 
+DEVICE = "cuda"
 # Further from float64 than kernels ever are: hashes of rubbish are not worth to be held.
 FURTHEST = 1e-2
 # Scores, above which float64 takes too long; of such problems only the bytes are looked at.
@@ -64,54 +66,65 @@ def check(
         kv_heads,
         memory,
         element=bundled.element,
+        softcap=bundled.softcap,
+        has_sink=bundled.has_sink,
+        head_dim_v=bundled.head_dim_v,
     )
     kernel, tensors = load(bundled), inputs(case)
     found: dict[str, str] = {}
-    gradients: dict[str, torch.Tensor] = {}
+    written: dict[str, torch.Tensor] = {}
     for byte in (0xFF, 0x00):
-        poison(tensors)
-        poison_workspace(kernel, case, byte=byte)
-        gradients = run(kernel, case, tensors, stream=0)
+        if bundled.is_forward:
+            written = forwards.run(kernel, case, tensors, byte, bundled.is_list)
+        else:
+            poison(tensors)
+            poison_workspace(kernel, case, byte=byte)
+            written = run(kernel, case, tensors, stream=0)
         torch.cuda.synchronize()
         again = {
-            name: values.hash_of(content(gradients[name]))
+            name: values.hash_of(content(written[name]))
             for name in values.hashed_outputs(bundled.name)
         }
         demand(not found or found == again, f"two runs differ: {found} and {again}")
         found = again
     record = {"kernel": bundled.name, "problem": values.problem_name(problem), "hashes": found}
-    error = distance(case, tensors, gradients)
+    error = distance(case, tensors, written, bundled.is_forward)
     if not all(value < FURTHEST for value in error.values()):
-        raise Failed(f"expected gradients within {FURTHEST} of float64, found {error}")
+        raise Failed(f"expected results within {FURTHEST} of float64, found {error}")
     different = values.difference(golden, bundled.name, values.problem_name(problem), found)
     demand(not different, different, **record)
     return record | {"errors": error}
 
 
 def inputs(case: Case) -> dict[str, torch.Tensor]:
-    """q, k, v, do, o and lse of integers, on the GPU; kept for the next kernel. Rows that see
-    nothing have the LSE +inf."""
+    """q, k, v, do, o, lse and a sink of integers, on the GPU; kept for the next kernel. Rows that
+    see nothing have the LSE +inf."""
     if case.name in INPUTS:
         return INPUTS[case.name]
     for kept in (INPUTS, EXACT):
         if len(kept) > len(values.PROBLEMS):
             kept.clear()
     tensors = {
-        **allocate(case, ("q", "k", "v"), "cuda"),
-        **allocate(case, ("do",), "cuda"),
-        **allocate(case, ("o",), "cuda"),
-        **allocate(case, OUTPUTS, "cuda"),
+        **allocate(case, ("q", "k", "v"), DEVICE),
+        **allocate(case, ("do",), DEVICE),
+        **allocate(case, ("o",), DEVICE),
+        **allocate(case, OUTPUTS, DEVICE),
     }
     for name in ("q", "k", "v", "do", "o"):
-        index = torch.arange(tensors[name].numel(), device="cuda")
+        index = torch.arange(tensors[name].numel(), device=DEVICE)
         tensors[name].copy_(
             (values.numerators(name, index).float() / values.DENOMINATORS[name]).view(
                 tensors[name].shape
             )
         )
+    if case.softcap:
+        tensors["q"].mul_(values.LARGER)
+    if case.has_sink:
+        index = torch.arange(case.heads, device=DEVICE)
+        tensors["sink"] = values.numerators("sink", index).float() / values.DENOMINATORS["sink"]
     rows = (case.batch, case.heads, case.q_rows)
     numerators, sees = values.lse_numerators(
-        torch.arange(math.prod(rows), device="cuda"), case.q_rows, case.kv_rows, case.mask
+        torch.arange(math.prod(rows), device=DEVICE), case.q_rows, case.kv_rows, case.mask
     )
     lse = numerators.float() / values.DENOMINATORS["lse"]
     tensors["lse"] = torch.where(sees, lse, float("inf")).view(rows).contiguous()
@@ -124,14 +137,19 @@ def content(tensor: torch.Tensor) -> bytes:
 
 
 def distance(
-    case: Case, tensors: dict[str, torch.Tensor], gradients: dict[str, torch.Tensor]
+    case: Case,
+    tensors: dict[str, torch.Tensor],
+    written: dict[str, torch.Tensor],
+    is_forward: bool,
 ) -> dict[str, float]:
     """Relative errors beside float64; of problems too large for that, 0 where everything is
     finite."""
     if case.batch * case.heads * case.q_rows * case.kv_rows > MOST_SCORES:
         return {
-            name: 0.0 if torch.isfinite(gradients[name]).all() else float("nan") for name in OUTPUTS
+            name: 0.0 if torch.isfinite(one).all() else float("nan")
+            for name, one in written.items()
         }
-    if case.name not in EXACT:
-        EXACT[case.name] = references(case, tensors)
-    return errors(gradients, *EXACT[case.name])
+    key = f"{case.name}{'-forward' * is_forward}"
+    if key not in EXACT:
+        EXACT[key] = (forwards.references if is_forward else references)(case, tensors)
+    return (forwards.errors if is_forward else errors)(written, *EXACT[key])

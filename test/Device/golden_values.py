@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dash_attn.measure.bundle import DEBUG_BUILDS
+from dash_attn.measure.bundle import DEBUG_BUILDS, FORWARD_BUILDS
 from dash_attn.reference import GRADIENTS, Mask
 
 FILE = Path(__file__).with_name("golden.json")
@@ -22,9 +22,10 @@ SEED = 9
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 # The denominators of each tensor's elements: scores have a standard deviation of 4/3, as those of
 # normal inputs nearly have.
-DENOMINATORS = {"q": 32, "k": 64, "v": 64, "do": 64, "o": 256, "lse": 64}
+DENOMINATORS = {"q": 32, "k": 64, "v": 64, "do": 64, "o": 256, "lse": 64, "sink": 64}
 NUMBERS = {name: number for number, name in enumerate(DENOMINATORS)}
 LOG_OF_2, JITTER = 44, 64  # in 64ths
+LARGER = 16  # so many times larger is q where a softcap of 50 is to be felt
 
 # (q rows, kv rows, batch, heads, kv heads, memory): more items than workers, whole tiles; then no
 # tile whole, heads in groups, and rows that a mask leaves nothing.
@@ -33,13 +34,14 @@ PROBLEMS = (
     (333, 457, 2, 4, 2, "bshd"),
     (457, 333, 2, 4, 2, "padded"),
 )
+FORWARD = ("o", "lse")
 SIZES = ("q_rows", "kv_rows", "batch", "heads", "kv_heads")
 
 
 def problems(fixed_sizes: dict[str, int]) -> list[tuple[int, int, int, int, int, str]]:
-    """The problems of a kernel; one whose order is a table has the problem that it is stated
-    for."""
-    if not fixed_sizes:
+    """The problems of a kernel; one whose order is a table has the problem that it is stated for. A
+    list, whose batch is 1, has sequences as long as the problem's."""
+    if not fixed_sizes.keys() - {"batch"}:
         return list(PROBLEMS)
     return [(*(fixed_sizes[name] for name in SIZES), "bhsd")]
 
@@ -48,11 +50,16 @@ def problem_name(problem: tuple[int, int, int, int, int, str]) -> str:
     return "q{}-kv{}-b{}-h{}-kvh{}".format(*problem[:5])
 
 
+def is_forward(kernel: str) -> bool:
+    return "-forward" in kernel
+
+
 def plain_name(kernel: str) -> str:
     """The kernel whose hashes this one must have: a build for tests has those of the kernel that it
-    is a build of."""
+    is a build of, and a forward those of another q tile, order or packing."""
+    builds = DEBUG_BUILDS + FORWARD_BUILDS * is_forward(kernel)
     return next(
-        (kernel.removesuffix(f"-{word}") for word in DEBUG_BUILDS if kernel.endswith(f"-{word}")),
+        (kernel.removesuffix(f"-{word}") for word in builds if kernel.endswith(f"-{word}")),
         kernel,
     )
 
@@ -60,6 +67,8 @@ def plain_name(kernel: str) -> str:
 def hashed_outputs(kernel: str) -> tuple[str, ...]:
     """`unordered` adds to dQ as workers come: only its dK and dV, of one worker each, have bits to
     hold."""
+    if is_forward(kernel):
+        return FORWARD
     return GRADIENTS[1:] if kernel.endswith("-unordered") else GRADIENTS
 
 
@@ -89,8 +98,8 @@ def shifted(z: Any, bits: int) -> Any:
 
 
 def numerators(name: str, index: Any) -> Any:
-    """Values of q, k, v, do and o at places `index` in C order: -127 to 127, those near 0 more
-    often."""
+    """Values of q, k, v, do, o and a sink at places `index` in C order: -127 to 127, those near 0
+    more often."""
     z = splitmix64(SEED << 32 | NUMBERS[name] << 24, index)
     return (z & 127) + (shifted(z, 7) & 127) - 127
 

@@ -49,9 +49,9 @@ GROUPS = (
     "apart",
 )
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
-# Those that are given builds for tests as well, and those that are given tables of the benchmark's
-# sizes.
-WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
+# Those that are given builds for tests as well, and that which is given tables of the benchmark's
+# sizes; it is given builds for tests and forwards, too.
+WITH_DEBUG, WITH_BENCH = ("chains", "parts", SOAK), ("golden",)
 # Kernels with parts serve heads in groups only: they have a group of their own; those that keep
 # contributions apart are compared with them.
 WITH_PARTS, WITH_BOTH = "parts", "apart"
@@ -83,6 +83,7 @@ def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[Bund
     if group == WITH_BOTH and not any(kernel.group == which for kernel in bundle.apart):
         return []
     named = {
+        "golden": bundle.kernels + bundle.debug + bundle.forwards,
         "sequences": bundle.lists,
         "levels": bundle.levels,
         "scores": bundle.scores,

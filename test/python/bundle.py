@@ -43,7 +43,7 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "39 of 40 kernels" in made.stdout, made
+    assert made.returncode == 1 and "47 of 48 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
@@ -87,6 +87,19 @@ def contents() -> None:
             "symmetric-shift-parts8-apart-all",
             "synthesized-runs4-apart-parts",
             "synthesized-runs4-apart-all",
+        )
+    ]
+    assert [kernel.name for kernel in bundle.forwards] == [
+        f"d64-causal-forward{build}"
+        for build in (
+            "",
+            "-q64",
+            "-q128",
+            "-list",
+            "-sink",
+            "-softcap",
+            "-q128-cut",
+            "-q128-cut-list",
         )
     ]
     shift, table = bundle.kernels[2], bundle.kernels[7]

@@ -22,8 +22,10 @@ sys.path[:0] = [str(SOURCE / "test/Device"), str(SOURCE / "tools/scripts")]
 
 import golden_values as values  # noqa: E402
 from device_kernels import DeviceKernel, device_kernels  # noqa: E402
+from forward_kernels import BUILDS, forward_kernels  # noqa: E402
 from outcomes import fold  # noqa: E402
 
+from dash_attn.measure.bundle import DEBUG_BUILDS, FORWARD_BUILDS  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 TMP = Path(sys.argv[1])
@@ -99,13 +101,17 @@ HELD_ELSEWHERE = ("-list", "-parts", "-runs", "-level-", "-delta", "-sink", "-so
 
 
 def every_kernel_is_held() -> None:
-    """Each kernel of the bundle, or the one that it is a build for tests of, with its problems; and
-    nothing else."""
+    """Each kernel of the bundle, or the one that it is a build of, with its problems; and nothing
+    else. Forwards are all there, or none of them: before their first run on a GPU."""
     kernels = {
         kernel.name: kernel
         for kernel in device_kernels()
         if not any(word in kernel.name for word in HELD_ELSEWHERE)
     }
+    forwards = {kernel.name: kernel for kernel in forward_kernels()}
+    assert not any(map(values.is_forward, kernels)) and all(map(values.is_forward, forwards))
+    if any(map(values.is_forward, GOLDEN["hashes"])):
+        kernels |= forwards
     plain = {values.plain_name(name) for name in kernels}
     assert plain <= set(kernels) and plain == set(GOLDEN["hashes"]), plain ^ set(GOLDEN["hashes"])
     assert len(plain) < len(kernels)
@@ -122,10 +128,29 @@ def every_kernel_is_held() -> None:
                 hashes,
             )
     assert values.hashed_outputs("d64-full-unordered") == ("dk", "dv")
+    assert values.hashed_outputs("d64-full-forward-q128") == ("o", "lse")
     recorded = {kernel for entry in GOLDEN["history"] for kernel in entry["kernels"]}
     assert recorded >= plain and all(
         entry["why"] and entry["commit"] and entry["machine"]["gpu"] for entry in GOLDEN["history"]
     )
+
+
+def builds_of_forwards_are_known() -> None:
+    """Each differs from its plain kernel in its options, or is a list: all else is the same."""
+    forwards = {kernel.name: kernel for kernel in forward_kernels()}
+    assert set(BUILDS) - set(DEBUG_BUILDS) == set(FORWARD_BUILDS), BUILDS
+    for name, kernel in forwards.items():
+        plain = forwards[values.plain_name(name)]
+        build = name.removeprefix(plain.name).removeprefix("-")
+        assert (build in BUILDS) == (plain is not kernel) and BUILDS.get(
+            build, ""
+        ) in kernel.options
+        text = (SOURCE / "dialects/dash/examples" / kernel.example).read_text(encoding="utf-8")
+        program = kernel.program(text).replace(" sequences(<?>)", "")
+        assert program == plain.program(text), (name, program)
+        assert plain is kernel or (kernel.options == plain.options) == (build == "list"), name
+    assert values.plain_name("d64-full-shift-list") == "d64-full-shift-list"  # of gradients
+    assert values.problems({"batch": 1}) == values.problems({}) == list(values.PROBLEMS)
 
 
 def stated_sizes(kernel: DeviceKernel) -> dict[str, int]:
@@ -248,5 +273,6 @@ def only_a_reason_changes_it() -> None:
 inputs_are_known()
 logarithms_are_sane()
 every_kernel_is_held()
+builds_of_forwards_are_known()
 differences_are_found()
 only_a_reason_changes_it()

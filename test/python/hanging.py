@@ -106,6 +106,7 @@ bundle = argparse.Namespace(
     scores=[],
     given_delta=[],
     apart=[kernel("plain-apart-all")],
+    forwards=[kernel("plain-forward")],
 )
 for quick in (False, True):
     tested = {
@@ -116,7 +117,7 @@ for quick in (False, True):
         for group in check_device.GROUPS
     }
     assert tested["golden"] == {
-        "d128-causal": ["plain", "table-bench", "delays"],
+        "d128-causal": ["plain", "table-bench", "delays", "plain-forward"],
         "d128-full": [],
         union.group: ["union"],
     }, tested

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""record_golden.py RECORD.json --why 'REASON' - takes hashes of gradients into
-test/Device/golden.json, for a change of bits that is meant. RECORD.json is of `check-device BUNDLE
---groups golden --record RECORD.json`, whose tests failed until then.
+"""record_golden.py RECORD.json --why 'REASON' - takes hashes of gradients, o
+and LSEs into test/Device/golden.json, for a change of bits that is meant. RECORD.json is of
+`check-device BUNDLE --groups golden --record RECORD.json`, whose tests failed until then.
 """
 
 from __future__ import annotations

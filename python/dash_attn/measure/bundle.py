@@ -27,6 +27,8 @@ from ..support.records import Record, read
 
 MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 32  # of an archive
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
+# Builds of a forward in which something differs that no bit follows from, at level `row`.
+FORWARD_BUILDS = ("q64", "q128", "ascending", "alternating", "workers7", "table", "list")
 
 
 def commit() -> str:
@@ -58,6 +60,15 @@ class BundledKernel:
     def group(self) -> str:
         """Kernels of one problem, such as d128-causal: tests run in a process for each."""
         return f"d{self.head_dim}-{self.mask.name}"
+
+    @property
+    def is_forward(self) -> bool:
+        """It computes o and the LSE, from items that own q tiles."""
+        return self.manifest["program"].get("own") == "q"
+
+    @property
+    def head_dim_v(self) -> int:
+        return self.manifest["program"]["head_dim_v"]
 
     @property
     def is_list(self) -> bool:
@@ -116,6 +127,7 @@ class Bundle:
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
     scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
     apart: tuple[BundledKernel, ...] = ()  # whose contributions are kept apart
+    forwards: tuple[BundledKernel, ...] = ()  # all others compute gradients
 
     @property
     def all(self) -> tuple[BundledKernel, ...]:
@@ -127,6 +139,7 @@ class Bundle:
             + self.given_delta
             + self.scores
             + self.apart
+            + self.forwards
         )
 
     @property
@@ -148,7 +161,9 @@ class Bundle:
             raise ManifestError(
                 f"{path}: expected a bundle of tools/make-device-bundle: {error}"
             ) from error
-        kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in names]
+        found = [_kernel(name, path / "kernels" / f"{name}.json") for name in names]
+        forwards = tuple(kernel for kernel in found if kernel.is_forward)
+        kernels = [kernel for kernel in found if not kernel.is_forward]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
         scores = tuple(
@@ -169,6 +184,7 @@ class Bundle:
             given_delta,
             scores,
             apart,
+            forwards,
         )
 
 

@@ -155,11 +155,16 @@ def poison(tensors: dict[str, torch.Tensor]) -> None:
 
 
 def poison_workspace(
-    kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0
+    kernel: Kernel,
+    case: Case,
+    stream: int = 0,
+    byte: int = 0xFF,
+    device: int = 0,
+    **more: int,
 ) -> None:
     """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in
-    any state."""
-    workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case))
+    any state. more: sizes that are not the case's, such as those of a list."""
+    workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case), **more)
     with kernel.driver.on(device):
         for region in kernel.manifest["workspace"]:
             if region["initial"] in ("any", "entry"):

@@ -1,0 +1,123 @@
+"""Which kernels of forwards a bundle for machines with a GPU has: what golden.json holds, and
+builds that must have the same bits.
+
+At level `row` bits follow neither from the q tile nor from the order, its workers, the structure or
+the packing. So each build that differs in one of these is held by the hashes of its plain kernel.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import house
+from device_kernels import SOFTCAP, TARGETS_OWN, DeviceKernel
+
+sys.path.insert(0, str(house.ROOT / "python"))
+from dash_attn.reference import Mask  # noqa: E402
+
+OF_EXAMPLE = "x128x"  # the example's head dim; and types of tensors where that of v is apart
+APART = {"!kv, %o: !q": "!v, %o: !v", "!kv, !kv)": "!kv, !v)", "%lse : !q": "%lse : !v"}
+CUT = 256  # two kv tiles, or more
+# The batch of golden_values.py that a table is made for.
+TABLE = "table=true sizes=q:1024,kv:1024,batch:2,heads:12,kv-heads:12"
+# Builds with the bits of the kernel that they are builds of, and what differs: FORWARD_BUILDS of
+# the package, and builds for tests. A list has the batch's sequences.
+BUILDS = {
+    "q64": "q-tile=64",
+    "q128": "q-tile=128",
+    "ascending": "kind=ascending",
+    "alternating": "structure=alternating",
+    "workers7": "workers=7",
+    "table": TABLE,
+    "list": "",
+    "delays": "delays=true",
+    "tickets": "tickets=true",
+}
+# Head dims of q and of v, mask: what is changed in each of its kernels, with builds of that kernel.
+KERNELS: dict[tuple[int, int, str], dict[str, tuple[str, ...]]] = {
+    (64, 64, "full"): {"": ("q128",), "f16": ()},
+    # ptxas has too few registers for pieces of 192 rows
+    (64, 64, "causal"): {
+        "": ("q64", "q128", "list"),
+        "sink": (),
+        "softcap": (),
+        "q128-cut": ("list",),
+    },
+    (96, 96, "causal"): {"": ("q128", "list")},
+    (128, 128, "full"): {"": ("q64",), "cut": ()},
+    (128, 128, "causal"): {
+        "": tuple(build for build in BUILDS if build != "q128"),
+        "f16": (),
+        "softcap": (),
+        "sink": ("list",),
+        "cut": ("q64", "list"),
+        "softcap-sink-cut": (),
+    },
+    (128, 128, "window-512-0"): {"": (), "softcap-sink": ()},
+    (128, 128, "window-100-40"): {"": ("q64", "list")},
+    (128, 128, "union-4-100-all-all-0"): {"": ("q64",)},
+    (192, 128, "causal"): {"": ("q64", "list")},
+    (192, 192, "full"): {"": ()},
+    (192, 192, "causal"): {"": ("q64",)},
+    (256, 256, "full"): {"": ()},
+    (256, 256, "causal"): {"": ("q64", "list"), "softcap": (), "cut": ()},
+}
+
+
+@dataclass(frozen=True)
+class ForwardKernel(DeviceKernel):
+    head_dim_v: int = 0
+    cut: int = 0  # rows of a piece of keys; 0 is no cut
+
+    @property
+    def example(self) -> str:
+        return "fwd-causal.mlir"
+
+    def program(self, text: str) -> str:
+        clauses = "scale(%scale)"
+        if self.has_lengths:
+            clauses += " sequences(<?>)"
+        if "sink" in self.scores:
+            clauses += " sink(%sink : memref<?xf32>)"
+            text = text.replace("%scale: f32)", "%scale: f32, %sink: memref<?xf32>)")
+        if "softcap" in self.scores:
+            clauses += f" softcap({SOFTCAP})"
+        if self.cut:
+            clauses += f" cut({self.cut})"
+        text = text.replace("scale(%scale)", clauses)
+        text = text.replace("<causal>", f"<{Mask.named(self.mask).text}>")
+        of_v = ""
+        if self.head_dim_v != self.head_dim:
+            for one, other in APART.items():
+                text = text.replace(one, other)
+            kv = next(line for line in text.splitlines() if line.startswith("!kv = "))
+            of_v = kv.replace("!kv", "!v").replace(OF_EXAMPLE, f"x{self.head_dim_v}x") + "\n"
+        text = of_v + text.replace(OF_EXAMPLE, f"x{self.head_dim}x")
+        return text.replace("bf16", self.element)
+
+
+def forward_kernels(workers: int = TARGETS_OWN) -> list[ForwardKernel]:
+    kernels = []
+    for (head_dim, head_dim_v, mask), changed in KERNELS.items():
+        dims = f"d{head_dim}" if head_dim_v == head_dim else f"d{head_dim}-{head_dim_v}"
+        for change, builds in changed.items():
+            words = change.split("-")
+            for build in ("", *builds):
+                options = " ".join(BUILDS.get(word, "") for word in (*words, build))
+                for name, value in (("kind", "longest-first"), ("workers", workers)):
+                    options += f" {name}={value}" * (f"{name}=" not in options)
+                kernels.append(
+                    ForwardKernel(
+                        "-".join(filter(None, (dims, mask, "forward", change, build))),
+                        head_dim,
+                        mask,
+                        " ".join(options.split()),
+                        element="f16" if "f16" in words else "bf16",
+                        has_lengths=build == "list",
+                        scores=tuple(word for word in words if word in ("softcap", "sink")),
+                        head_dim_v=head_dim_v,
+                        cut=CUT * ("cut" in words),
+                    )
+                )
+    return kernels
