@@ -1,22 +1,34 @@
 #!/usr/bin/env python3
-"""jax_both_ways.py: `dash_attn.jax.attention` with both passes by dash on this GPU: rectangles,
-windows with a right side, softcaps, sinks, a v of its own head dim, both layouts, levels, and
-packed sequences.
+"""jax_both_ways.py [--only NAMES]: `dash_attn.jax.attention` with both passes by dash on this GPU:
+rectangles, windows with a right side, softcaps, sinks, a v of its own head dim, both layouts,
+levels, and packed sequences.
 
 O, the LSE and gradients are compared with float64, two runs of a program with each other, and at
 levels above `run` a sequence in a batch with the sequence alone. Packed ones come in lists of
 lengths for one program, some empty, with NaN in rows outside of all. Each is compared with itself
-alone, in a batch: o and the LSE always, and gradients at levels above `run`. It ends with `ok`.
+alone, in a batch: o and the LSE always, and gradients at levels above `run`. PyTorch computes what
+is exact, where it is installed. --only names some of the parts, with commas: `batches`, and head
+dims of packed ones, as `192/128`. It ends with `ok`.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch is here, too
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -60,7 +72,9 @@ OF_LISTS: tuple[tuple[int, int, bool, dict[str, Any]], ...] = (
 )
 
 
-def both_ways(options: dict[str, Any], *, of_lse: bool = True) -> Callable[..., Any]:
+def both_ways(
+    options: dict[str, Any], *, of_lse: bool = True, has_gradients: bool = True
+) -> Callable[..., Any]:
     """A program of o, the LSE and the gradients of q, k, v and the sink, if there is one. of_lse:
     the LSE has a gradient, of zeros; else the kernel takes o in place of delta."""
 
@@ -71,6 +85,8 @@ def both_ways(options: dict[str, Any], *, of_lse: bool = True) -> Callable[..., 
             return attention(q, k, v, sink=sink, return_lse=True, **of_both, **options)
 
         given = (q, k, v) if sink is None else (q, k, v, sink)
+        if not has_gradients:
+            return attended(*given)
         if not of_lse:
             o, pull, lse = jax.vjp(attended, *given, has_aux=True)
             return o, lse, *pull(do)
@@ -84,36 +100,56 @@ def are_equal(ones: Any, others: Any) -> bool:
     return all((np.asarray(x) == np.asarray(y)).all() for x, y in zip(ones, others, strict=True))
 
 
-def check(rows: int, kv_rows: int, of_v: int, options: dict[str, Any], turned: bool) -> None:
+def exact(given: list[Any], sink: Any, options: dict[str, Any]) -> list[np.ndarray]:
+    """o, the LSE, dq, dk, dv and, with a sink, dsink in float64: on this GPU, if PyTorch is
+    there. given: q, k, v and do in the layout bhsd."""
+
+    def double(one: Any) -> Any:
+        whole = np.asarray(one, np.float64)
+        on_gpu = torch is not None and torch.cuda.is_available()
+        return torch.from_numpy(whole.copy()).cuda() if on_gpu else whole
+
+    window = options.get("window", (-1, 0 if options.get("causal") else -1))
+    program = {"scale": given[0].shape[3] ** -0.5, "mask": Mask(*window)}
+    program["softcap"] = options.get("softcap")
+    program["sink"] = None if sink is None else double(sink)
+    q, k, v, do = map(double, given)
+    o, lse = reference.forward(q, k, v, **program)
+    gradients = reference.backward(q, k, v, do, o, lse, **program)
+    found = [o, lse, *(gradients[name] for name in NAMES[2:] if name in gradients)]
+    return [one if isinstance(one, np.ndarray) else one.cpu().numpy() for one in found]
+
+
+def check_batches(rows: int, kv_rows: int, of_v: int, options: dict[str, Any]) -> None:
+    """In both layouts."""
     rng = np.random.default_rng(rows + of_v)
     sizes = ((8, rows, HEAD_DIM), (2, kv_rows, HEAD_DIM), (2, kv_rows, of_v), (8, rows, of_v))
     given = [jnp.asarray(rng.standard_normal((2, *one), np.float32), jnp.bfloat16) for one in sizes]
-    if turned:
-        given = [one.swapaxes(1, 2) for one in given]
-    options = options | {"layout": "bshd" if turned else "bhsd"}
-    sink, compute = jnp.linspace(-2, 3, 8), both_ways(options)
+    sink = jnp.linspace(-2, 3, 8)
+    expected = exact(given, sink, options)
+    expected[5] = expected[5].sum(0)
+    check(given, sink, options | {"layout": "bhsd"}, expected)
+    turned = [one.swapaxes(1, 2) for one in given]
+    check(turned, sink, options | {"layout": "bshd"}, expected)
+
+
+def check(given: list[Any], sink: Any, options: dict[str, Any], expected: list[Any]) -> None:
+    compute, turned = both_ways(options), options["layout"] == "bshd"
     found = compute(*given, sink)
     assert are_equal(found, compute(*given, sink)), "two runs differ"
     if "level" in options:
         alone = compute(*(one[:1] for one in given), sink)
         assert are_equal(alone[:5], [one[:1] for one in found[:5]]), "a batch changes bits"
 
-    def exact(one: Any) -> Any:
+    def in_layout(one: Any) -> Any:
         whole = np.asarray(one, np.float64)
         return whole.swapaxes(1, 2) if turned and whole.ndim == 4 else whole
 
-    window = options.get("window", (-1, 0 if options.get("causal") else -1))
-    program = {"scale": HEAD_DIM**-0.5, "mask": Mask(*window), "softcap": options.get("softcap")}
-    program["sink"] = np.asarray(sink, np.float64)
-    q, k, v, do = map(exact, given)
-    o, lse = reference.forward(q, k, v, **program)
-    gradients = reference.backward(q, k, v, do, o, lse, **program)
-    expected = [o, lse, *(gradients[name] for name in NAMES[2:5]), gradients["dsink"].sum(0)]
     errors = {
-        name: float(np.linalg.norm(exact(one) - other) / np.linalg.norm(other))
+        name: float(np.linalg.norm(in_layout(one) - other) / np.linalg.norm(other))
         for name, one, other in zip(NAMES, found, expected)
     }
-    print(rows, kv_rows, of_v, options, errors, flush=True)
+    print([one.shape for one in given[:3]], options, errors, flush=True)
     for name, error in errors.items():
         assert error < (MOST_OF_DSINK if name == "dsink" else MOST_ERROR), errors
     said = explain(*given[:3], sink=sink, **options)
@@ -127,6 +163,7 @@ def check_lists(head_dim: int, of_v: int, has_sink: bool, options: dict[str, Any
     sizes += ((ROWS, HEADS, of_v),)
     given = [jnp.asarray(rng.standard_normal(one, np.float32), jnp.bfloat16) for one in sizes]
     sink, compute = jnp.linspace(-2, 3, HEADS) if has_sink else None, both_ways(options)
+    by_o = both_ways(options, of_lse=False)
     bounds = [[np.cumsum([GAP, *lengths]) for lengths in both] for both in LISTS]
     spoilt, found = [], []
     for cu in bounds:
@@ -135,7 +172,7 @@ def check_lists(head_dim: int, of_v: int, has_sink: bool, options: dict[str, Any
         offsets = [jnp.asarray(one, jnp.int32) for one in cu]
         found.append(jax.block_until_ready(compute(*spoilt[-1], sink, *offsets)))
         assert are_equal(found[-1], compute(*given, sink, *offsets)), "rows outside leave a trace"
-        plain = both_ways(options, of_lse=False)(*spoilt[-1], sink, *offsets)
+        plain = by_o(*spoilt[-1], sink, *offsets)
         assert are_equal(found[-1], plain), "a gradient of zeros of the LSE changes bits"
         said = explain(*given[:3], sink=sink, **_named(offsets), **options)
         assert said and said.forward.endswith(", level row"), said
@@ -161,12 +198,9 @@ def check_list(
 ) -> None:
     """One list: each sequence beside itself alone, and all of it beside float64. In rows that see
     nothing all is 0, and the LSE that of the sink, or -inf."""
-    window = options.get("window", (-1, 0 if options.get("causal") else -1))
-    q, *_ = given
-    program = {"scale": q.shape[2] ** -0.5, "mask": Mask(*window)}
-    program["softcap"] = options.get("softcap")
-    program["sink"] = None if sink is None else np.asarray(sink, np.float64)
-    alone, dsinks = both_ways(options | {"layout": "bshd"}), []
+    q, has_level = given[0], options.get("level", "run") != "run"
+    alone = both_ways(options | {"layout": "bshd"}, has_gradients=has_level)
+    dsinks = []
     expected = [np.zeros(one.shape) for one in found]
     expected[1][...] = -np.inf
     for begin, end, kv_begin, kv_end in zip(cu[0], cu[0][1:], cu[1], cu[1][1:]):
@@ -175,25 +209,23 @@ def check_list(
         dsinks.append(jnp.zeros(HEADS))
         if begin == end or kv_begin == kv_end:
             if sink is not None:
-                expected[1][:, of_q] = program["sink"][:, None]
+                expected[1][:, of_q] = np.asarray(sink, np.float64)[:, None]
             continue
         part = [x[rows][None] for x, rows in zip(given, of_each)]
         one = alone(*part, sink)
         ours = [x[rows] for x, rows in zip((found[0], *found[2:5]), (of_q, of_q, of_k, of_k))]
         assert are_equal([one[0][0], one[1][0]], [ours[0], found[1][:, of_q]]), "alone o differs"
-        if options.get("level", "run") != "run":
+        if has_level:
             assert are_equal([x[0] for x in one[2:5]], ours[1:]), "alone gradients differ"
+            if sink is not None:
+                dsinks[-1] = one[5]
+        each = exact([x.swapaxes(1, 2) for x in part], sink, options)
+        expected[1][:, of_q] = each[1][0]
+        for place, rows in zip((0, 2, 3, 4), (of_q, *of_each)):
+            expected[place][rows] = each[place][0].swapaxes(0, 1)
         if sink is not None:
-            dsinks[-1] = one[5]
-        exact = [np.asarray(x, np.float64).swapaxes(1, 2) for x in part]
-        o, lse = reference.forward(*exact[:3], **program)
-        gradients = reference.backward(*exact, o, lse, **program)
-        expected[0][of_q], expected[1][:, of_q] = o[0].swapaxes(0, 1), lse[0]
-        for place, rows in zip((2, 3, 4), of_each):
-            expected[place][rows] = gradients[NAMES[place]][0].swapaxes(0, 1)
-        if sink is not None:
-            expected[5] += gradients["dsink"][0]
-    if sink is not None and options.get("level", "run") != "run":
+            expected[5] += each[5][0]
+    if sink is not None and has_level:
         assert are_equal([summed(jnp.stack(dsinks))], [found[5]]), "dsink alone differs"
     errors = _errors(found, expected)
     print(np.diff(cu[0]), np.diff(cu[1]), q.shape, options, errors, flush=True)
@@ -216,11 +248,23 @@ def _errors(found: Any, expected: Any) -> dict[str, float]:
 
 
 def main() -> int:
-    for rows, kv_rows, of_v, options in CASES:
-        for turned in (False, True):
-            check(rows, kv_rows, of_v, options, turned)
-    for case in OF_LISTS:
-        check_lists(*case)
+    parts: dict[str, list[Callable[[], None]]] = {
+        "batches": [lambda one=one: check_batches(*one) for one in CASES]
+    }
+    for one in OF_LISTS:
+        parts["{}/{}".format(*one)] = [lambda one=one: check_lists(*one)]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(parts), help="which of " + ", ".join(parts))
+    wanted = parser.parse_args().only.split(",")
+    if unknown := set(wanted) - set(parts):
+        parser.error(f"no part is named {', '.join(sorted(unknown))}")
+    for name in wanted:
+        begun = time.monotonic()
+        for check_one in parts[name]:
+            check_one()
+        print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     print("ok")
     return 0
 
