@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OrderBuilder.h"
+#include "Order/OrderBuilder.h"
 #include "dash/Entries/Passes.h"
 #include "dash/IR/KernelAttrs.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormulaEmitter.h"
+#include "Order/FormulaEmitter.h"
 #include "dash/Entries/Kernels.h"
 #include "dash/Entries/Parameters.h"
 #include "dash/Entries/Passes.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/MaskEmitter.h"
-#include "FormulaEmitter.h"
+#include "Order/FormulaEmitter.h"
 
 using namespace mlir;
 using namespace mlir::dash;

@@ -1,7 +1,7 @@
 //===- OrderBuilder.h - the entry that evaluates formulas ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_ENTRIES_ORDERBUILDER_H
-#define DASH_LIB_ENTRIES_ORDERBUILDER_H
+#ifndef DASH_LIB_ENTRIES_ORDER_ORDERBUILDER_H
+#define DASH_LIB_ENTRIES_ORDER_ORDERBUILDER_H
 
 #include "dash/Entries/Kernels.h"
 #include "dash/Entries/MaskEmitter.h"
@@ -114,4 +114,4 @@ void buildOrderOfList(const Kernels &kernels, FormulasAttr formulas);
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_ENTRIES_ORDERBUILDER_H
+#endif // DASH_LIB_ENTRIES_ORDER_ORDERBUILDER_H

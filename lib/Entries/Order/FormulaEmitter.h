@@ -1,7 +1,7 @@
 //===- FormulaEmitter.h - formulas as arithmetic of a kernel ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_ENTRIES_FORMULAEMITTER_H
-#define DASH_LIB_ENTRIES_FORMULAEMITTER_H
+#ifndef DASH_LIB_ENTRIES_ORDER_FORMULAEMITTER_H
+#define DASH_LIB_ENTRIES_ORDER_FORMULAEMITTER_H
 
 #include "dash/Hopper/PtxBuilder.h"
 #include "dash/IR/DashAttrs.h"
@@ -33,4 +33,4 @@ private:
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_ENTRIES_FORMULAEMITTER_H
+#endif // DASH_LIB_ENTRIES_ORDER_FORMULAEMITTER_H
