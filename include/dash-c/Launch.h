@@ -240,6 +240,11 @@ typedef struct DashArguments {
   float scale;
   DashMemory workspace;
   DashMemory order;
+  /**
+   * 1: rows of outputs that no sequence of a list has become 0, those of an LSE -inf. 0: they stay
+   * as they are, as where several runs fill one tensor. Batches have no such rows.
+   */
+  int32_t clearsRows;
 } DashArguments;
 
 /**
@@ -286,8 +291,8 @@ DASH_CAPI_EXPORTED DashStatus dashPlanIsCapturing(DashPlan plan, void *stream,
                                                   int32_t *isCapturing);
 
 /**
- * A run entry by entry, for measurements. All steps once, in order, equal `dashPlanRun`. Roles are
- * words of the manifest, such as "main"; empty if the index is out of range.
+ * A run entry by entry, for measurements. All steps once, in order, equal a `dashPlanRun` that
+ * clears rows. Roles are words of the manifest, such as "main"; empty if the index is out of range.
  */
 DASH_CAPI_EXPORTED size_t dashPlanGetNumSteps(DashPlan plan);
 DASH_CAPI_EXPORTED DashStringRef dashPlanGetStepRole(DashPlan plan, size_t index);

@@ -304,6 +304,7 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   arguments.tensors = tensors.data();
   arguments.numTensors = tensors.size();
   arguments.scale = given.scale;
+  arguments.clearsRows = 1; // results are new memory
   wrong = call(dashPlanRunAnew, planned->plan, stream.stream, &arguments);
   return nullptr;
 }

@@ -78,17 +78,6 @@ Outcome readMemory(const void *given, const char *what, DashMemory &result) {
   return std::nullopt;
 }
 
-/// Behind operands that are read are those that results share their memory with.
-Outcome checkFilled(const XLA_FFI_CallFrame &frame, int64_t read, int64_t filled) {
-  for (int64_t i = 0; i < filled; ++i)
-    if (bufferOf(frame.args.args[read + i]).data != bufferOf(frame.rets.rets[i]).data)
-      return refuse("operand " + std::to_string(read + i) + ": expected the memory of result " +
-                    std::to_string(i) +
-                    ", in which rows outside of all sequences stay as they are, found other "
-                    "memory; alias them");
-  return std::nullopt;
-}
-
 } // namespace
 
 Outcome readAttributes(const XLA_FFI_Attrs &attrs, Attributes &result) {
@@ -119,9 +108,7 @@ Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
                     std::vector<DashTensor> &tensors, DashMemory &memory, DashMemory &order) {
   int64_t written = std::count_if(given.begin(), given.end(), std::mem_fn(&Argument::isResult));
   int64_t read = static_cast<int64_t>(given.size()) - written;
-  bool isOfLengths = std::any_of(given.begin(), given.end(), std::mem_fn(&Argument::isOffsets));
-  int64_t filled = isOfLengths ? written : 0;
-  int64_t operands = read + filled + hasTable, results = written + 1;
+  int64_t operands = read + hasTable, results = written + 1;
   if (frame.args.size != operands || frame.rets.size != results)
     return refuse("expected " + std::to_string(operands) + " operands and " +
                   std::to_string(results) + " results, found " + std::to_string(frame.args.size) +
@@ -131,8 +118,6 @@ Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
   if (hasTable)
     if (Outcome wrong = readMemory(frame.args.args[operands - 1], "operand", order))
       return wrong;
-  if (Outcome wrong = checkFilled(frame, read, filled))
-    return wrong;
   void **nextOperand = frame.args.args, **nextResult = frame.rets.rets;
   for (const Argument &one : given)
     if (Outcome wrong = readTensor(bufferOf(one.isResult ? *nextResult++ : *nextOperand++), one,

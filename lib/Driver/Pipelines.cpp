@@ -94,6 +94,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createLowerPrepare());
   manager.addPass(createLowerConvert());
   manager.addPass(createLowerCombine());
+  manager.addPass(createLowerClear());
   manager.addPass(createFinishProgram());
   // the last IR with slots: what it proves of the plan holds for this IR
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));

@@ -44,6 +44,8 @@ static int rankOf(EntryRole role) {
   case EntryRole::Convert:
   case EntryRole::Combine:
     return 4;
+  case EntryRole::Clear:
+    return 5;
   }
   llvm_unreachable("all roles are above");
 }

@@ -211,9 +211,11 @@ static Entry readEntry(const Reader &entry) {
   static constexpr ParameterType types[] = {ParameterType::Pointer, ParameterType::I32,
                                             ParameterType::I64, ParameterType::F32};
   std::vector<Expression> grid = entry.getExpressions("grid", 3, 3);
+  size_t when = entry.getChoice("when", {"always", "sizes-change", "asked"});
   return {entry.getString("name"),
           entry.getString("role"),
-          entry.getChoice("when", {"always", "sizes-change"}) == 1,
+          when == 1,
+          when == 2,
           {grid[0], grid[1], grid[2]},
           entry.getExtent("block"),
           entry.getExtent("cluster"),

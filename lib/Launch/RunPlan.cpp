@@ -173,6 +173,11 @@ Outcome Plan::checkArguments(const DashArguments &arguments, Blocks blocks) cons
     return fail(DASH_INVALID_ARGUMENT, "scale: '" + manifest.name +
                                            "' was compiled without a scale, found " +
                                            Twine(std::to_string(arguments.scale)));
+  // Programs of lists whose lengths come with a run have the size 'bounds'.
+  if (arguments.clearsRows && values.contains("bounds") &&
+      none_of(steps, [](const Step &step) { return step.entry->isAsked; }))
+    return fail(DASH_INVALID_ARGUMENT, "clearsRows: '" + manifest.name +
+                                           "' has no entry that clears rows; compile it anew");
   return std::nullopt;
 }
 
@@ -217,7 +222,7 @@ Outcome Plan::check(void *stream, const DashArguments &arguments) const {
 }
 
 Outcome Plan::run(void *stream, const DashArguments &arguments) const {
-  return run(steps, stream, arguments);
+  return run(steps, stream, arguments, /*runsAsked=*/arguments.clearsRows != 0);
 }
 
 Outcome Plan::runAnew(void *stream, const DashArguments &arguments) const {
@@ -230,10 +235,11 @@ Outcome Plan::runAnew(void *stream, const DashArguments &arguments) const {
 }
 
 Outcome Plan::runStep(size_t index, void *stream, const DashArguments &arguments) const {
-  return run(ArrayRef(steps).slice(index, 1), stream, arguments);
+  return run(ArrayRef(steps).slice(index, 1), stream, arguments, /*runsAsked=*/true);
 }
 
-Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &arguments) const {
+Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &arguments,
+                  bool runsAsked) const {
   if (isEmpty)
     return std::nullopt;
   if (Outcome wrong = checkDriver())
@@ -282,8 +288,9 @@ Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &argum
     }
   }
   for (const Step &step : steps)
-    if (Outcome wrong = launch(step, stream, values))
-      return wrong;
+    if (!step.entry->isAsked || runsAsked)
+      if (Outcome wrong = launch(step, stream, values))
+        return wrong;
   return std::nullopt;
 }
 

@@ -238,7 +238,15 @@ static void writeExtent(OStream &json, StringRef key, ArrayRef<int32_t> extent) 
 
 /// As launchers spell it.
 static StringRef textOf(EntryWhen when) {
-  return when == EntryWhen::Always ? "always" : "sizes-change";
+  switch (when) {
+  case EntryWhen::Always:
+    return "always";
+  case EntryWhen::SizesChange:
+    return "sizes-change";
+  case EntryWhen::Asked:
+    return "asked";
+  }
+  llvm_unreachable("all words are above");
 }
 
 static void writeEntry(OStream &json, Operation *entry, const ManifestParts &parts) {

@@ -3,7 +3,7 @@
 // RUN: FileCheck %s --check-prefix=PTX --input-file=%t/fwd.ptx --implicit-check-not=attention_fwd_convert
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t/fwd.json
 // RUN: sed 's/ scale(%%scale)/& sequences(<[300, 300], [40, 70]>)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-to-ptx='kind=longest-first table=true workers=8 sizes=heads:2,kv-heads:1 output=%t/stated' -o /dev/null 2>&1 | count 0
-// RUN: FileCheck %s --check-prefix=STATED --input-file=%t/stated.json --implicit-check-not=cu_seqlens --implicit-check-not=_order
+// RUN: FileCheck %s --check-prefix=STATED --input-file=%t/stated.json --implicit-check-not=cu_seqlens --implicit-check-not=_order --implicit-check-not=_clear
 // REQUIRES: host-supports-nvptx
 
 // A forward of a list: lengths are read, and the order is made of them, in each launch. Items are of query heads.
@@ -11,6 +11,7 @@
 // PTX-DAG: .entry attention_fwd_order(
 // PTX-DAG: .entry attention_fwd_prepare(
 // PTX-DAG: .entry attention_fwd_main(
+// PTX-DAG: .entry attention_fwd_clear(
 // JSON:      "level": "row",
 // JSON:      "min_workers": 1,
 // JSON-NEXT: "own": "q"
@@ -40,6 +41,10 @@
 // JSON:      "cooperative": false,
 // JSON:      {"name":"q_tiles","type":"i32"},
 // JSON-NEXT: {"name":"scale","type":"f32"}
+// JSON:      "name": "attention_fwd_clear",
+// JSON-NEXT: "role": "clear",
+// JSON-NEXT: "when": "asked",
+// JSON-NEXT: "grid": ["workers","1","1"],
 
 // Of stated lengths the launcher copies records and order from a file.
 // STATED:      "q_rows": {"value":340},

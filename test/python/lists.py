@@ -5,6 +5,7 @@ and what is refused."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from fixtures import ON_KV, READS, WRITES, refused  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
+from dash_attn.kernel.compiler import compile_program  # noqa: E402
+from dash_attn.kernel.runtime import maker_of  # noqa: E402
 from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 PROGRAM = (Path(sys.argv[1]) / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
 ENTRIES = [f"attention_bwd_{role}" for role in ("sequences", "order", "prepare", "main", "convert")]
+CLEAR = "attention_bwd_clear"
 HEADS, KV_HEADS, Q_ROWS, KV_ROWS, SEQUENCES = 4, 2, 1000, 1100, 7
 
 
@@ -91,6 +95,62 @@ def launches() -> None:
     kernel.bind(**packed(), layout="thd").run()
     assert [launch.name for launch in driver.launches()] == ENTRIES
     kernel.reserve(batch=1, heads=HEADS, kv_heads=KV_HEADS, q_rows=5000, kv_rows=5000, bounds=100)
+
+
+def cleared_rows() -> None:
+    """Rows outside of all sequences are cleared where a call asks for it, by the last entry, whose
+    parameters are the gradients with rows."""
+    driver = StubDriver()
+    kernel = compiled(driver)
+    for clears_rows in (True, False, True):
+        driver.calls()
+        kernel.backward(**packed(), layout="thd", clears_rows=clears_rows)
+        found = driver.launches()
+        assert [launch.name for launch in found] == ENTRIES + [CLEAR] * clears_rows
+    assert found[-1].grid == (8, 1, 1)
+    values = found[-1].values(kernel.manifest["entries"][-1])
+    of_row = {"dq": HEADS * 128, "dk": KV_HEADS * 128, "dv": KV_HEADS * 128}
+    assert {name: values[f"{name}.stride.row"] for name in of_row} == of_row
+    assert [values[name] for name in of_row] == [packed()[name].pointer for name in of_row]
+    assert [values[name] for name in ("heads", "kv_heads", "q_rows", "kv_rows", "sequences")] == [
+        HEADS,
+        KV_HEADS,
+        Q_ROWS,
+        KV_ROWS,
+        SEQUENCES,
+    ]
+    launch = kernel.bind(**packed(), layout="thd", clears_rows=True)
+    launch.run()
+    assert [one.name for one in driver.launches()] == [*ENTRIES, CLEAR]
+    # Each step alone is what it is in a run that clears rows.
+    assert launch.plan.steps[-1] == "clear" and len(launch.plan.steps) == len(ENTRIES) + 1
+    launch.ready()
+    launch.run_step(len(ENTRIES))
+    assert [one.name for one in driver.launches()] == [CLEAR]
+
+
+def kernels_that_cannot_clear() -> None:
+    """A list's without the entry, as an older compiler made it, is refused; a batch has no such
+    rows."""
+    program = PROGRAM.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
+    (made,) = compile_program(program, "kind=shift level=batch workers=8")
+    manifest = json.loads(made.manifest)
+    manifest["entries"] = [one for one in manifest["entries"] if one["name"] != CLEAR]
+    driver = StubDriver()
+    older = Kernel(maker_of((json.dumps(manifest).encode(), made.ptx, made.order)), driver)
+    older.backward(**packed(), layout="thd")
+    assert [launch.name for launch in driver.launches()] == ENTRIES
+    found = refused(
+        lambda: older.backward(**packed(), layout="thd", clears_rows=True), ArgumentError
+    )
+    assert found == "clearsRows: 'attention_bwd' has no entry that clears rows; compile it anew", (
+        found
+    )
+    driver = StubDriver()
+    plain = compiled(driver, change="")
+    given = {name: value for name, value in packed().items() if name not in lengths()}
+    plain.backward(**given, layout="thd", clears_rows=True)
+    assert [launch.name for launch in driver.launches()] == ENTRIES[1:]
 
 
 def sizes_of_regions() -> None:
@@ -175,6 +235,8 @@ def tables() -> None:
 
 
 launches()
+cleared_rows()
+kernels_that_cannot_clear()
 sizes_of_regions()
 refusals()
 tables()

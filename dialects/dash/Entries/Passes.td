@@ -265,4 +265,28 @@ def LowerCombine : Pass<"dash-lower-combine", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LowerClear : Pass<"dash-lower-clear", "::mlir::ModuleOp"> {
+  let summary = "Add the entry `NAME_clear`, which clears rows outside of all sequences";
+  let description = [{
+    Gives each module of kernels for a list whose lengths are known at run time only
+    (`sequences(<?>)`) an entry that writes to rows of outputs which no sequence has: zeros, and
+    -inf where rows are logarithms. No other entry writes there. It is launched only when the host
+    asks for it, since some hosts fill such rows by another launch.
+
+    Sequences lie one behind the other (`dash-lower-sequences`). So these rows are those in front of
+    the first sequence and those behind the last one, which the first and the last record of the
+    region `order` say. The list is not searched, however long it is. The entry's threads share the
+    rows: a warp takes a row of tiles, with all its heads, and a thread a row of logarithms. Without
+    such rows, a thread reads two records and ends.
+
+    Needs: `dash-outline-program`. Leaves: other entries as they are. Does not: touch lists of
+    stated lengths, which have no such rows.
+
+    (* example filepath=test/Entries/lower-clear.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // DASH_ENTRIES_PASSES_TD

@@ -31,11 +31,13 @@ def OrderSource : Dash_Words<"OrderSource", "where the order buffer comes from",
 def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
   I32EnumAttrCase<"Order", 0, "order">, I32EnumAttrCase<"Prepare", 1, "prepare">,
   I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">,
-  I32EnumAttrCase<"Sequences", 4, "sequences">, I32EnumAttrCase<"Combine", 5, "combine">]>;
+  I32EnumAttrCase<"Sequences", 4, "sequences">, I32EnumAttrCase<"Combine", 5, "combine">,
+  I32EnumAttrCase<"Clear", 6, "clear">]>;
 
 def EntryWhen : Dash_Words<"EntryWhen", "when an entry must be launched", [
   I32EnumAttrCase<"Always", 0, "always">,
-  I32EnumAttrCase<"SizesChange", 1, "sizes_change">]>;
+  I32EnumAttrCase<"SizesChange", 1, "sizes_change">,
+  I32EnumAttrCase<"Asked", 2, "asked">]>; // only if the host asks for what it does
 
 //===--------------------------------------------------------------------------===//
 // A program
@@ -356,8 +358,10 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
   let summary = "How a function is launched";
   let description = [{
     Stands on a function of a `gpu.module` as `dash.entry`. The grid is three expressions of the
-    program's sizes. `cooperative` means that all blocks must be resident at once. `overlaps` means
-    that the entry may begin before the entry before it has ended: it waits for what it reads.
+    program's sizes. An entry that is launched only when it is `asked` for does what some hosts can
+    do without (`dash-lower-clear`). `cooperative` means that all blocks must be resident at once.
+    `overlaps` means that the entry may begin before the entry before it has ended: it waits for
+    what it reads.
 
     **Preconditions**: blocks and clusters have three extents of at least 1; `shared_bytes` is at
     least 0.

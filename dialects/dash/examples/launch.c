@@ -155,7 +155,8 @@ int main(int argc, char **argv) {
                              numTensors,
                              dashKernelGetDefaultScale(kernel),
                              {0, dashPlanGetWorkspaceBytes(plan)},
-                             {0, dashPlanGetOrderBytes(plan)}};
+                             {0, dashPlanGetOrderBytes(plan)},
+                             /*clearsRows=*/0};
   check("allocate", allocate(&arguments.workspace.address, arguments.workspace.bytes));
   check("allocate", allocate(&arguments.order.address, arguments.order.bytes));
 

@@ -58,6 +58,7 @@ struct Parameter {
 struct Entry {
   std::string name, role;
   bool makesOrder; ///< its output depends on sizes only
+  bool isAsked;    ///< launched only if the caller asks for it
   std::array<Expression, 3> grid;
   std::array<uint32_t, 3> block, cluster;
   uint32_t sharedBytes;

@@ -91,7 +91,9 @@ private:
   Outcome checkArguments(const DashArguments &arguments, Blocks blocks) const;
   Outcome checkDevices(void *stream, const DashArguments &arguments, Blocks blocks) const;
   Outcome checkDevice(void *stream, uint64_t address, const llvm::Twine &what) const;
-  Outcome run(llvm::ArrayRef<Step> steps, void *stream, const DashArguments &arguments) const;
+  /// runsAsked: whether entries that are launched only if they are asked for are.
+  Outcome run(llvm::ArrayRef<Step> steps, void *stream, const DashArguments &arguments,
+              bool runsAsked) const;
   Outcome launch(const Step &step, void *stream, Slots &values) const;
 
   std::shared_ptr<Kernel> kernel;

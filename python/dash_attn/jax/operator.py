@@ -125,7 +125,7 @@ def _outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...
     batch, heads, _, rows, _ = sizes_of(q.shape, k.shape, call.layout)
     o = _like(q, q.dtype, *q.shape[:-1], v.shape[-1])
     lse = _like(q, jnp.float32, *(() if call.is_packed else (batch,)), heads, rows)
-    return _launched(call, wanted, (q, k, v, *beside), (o, lse), (0, -jnp.inf))
+    return _launched(call, wanted, (q, k, v, *beside), (o, lse))
 
 
 def _gradients(
@@ -164,33 +164,18 @@ def _like(q: Any, dtype: Any, *shape: int) -> Any:
 
 
 def _launched(
-    call: Call,
-    wanted: Wanted,
-    operands: Sequence[Any],
-    results: Sequence[Any],
-    outside: Sequence[float] = (0, 0, 0, 0),
+    call: Call, wanted: Wanted, operands: Sequence[Any], results: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """operands: tensors that the kernel reads; results: the types of those that it writes;
-    outside: what these have in rows outside of all packed sequences, where kernels write
-    nothing."""
+    """operands: tensors that the kernel reads; results: the types of those that it writes, and
+    whose rows outside of all packed sequences the handler clears."""
     kernel, (q, k, *_) = kernel_of(wanted), operands
     # Memory is a result: XLA plans it, and records programs anew that were captured with other
     # addresses.
     size = kernel.bytes_of(q.shape, k.shape, call.layout, _sequences(call, operands))
     memory = _like(q, jnp.uint8, size)
-    filled = [
-        jax.lax.full_like(q, value, one.dtype, one.shape)
-        for one, value in zip(results, outside)
-        if call.is_packed
-    ]
     order = () if kernel.table is None else (kernel.table,)
-    *found, _ = jax.ffi.ffi_call(
-        TARGET,
-        (*results, memory),
-        input_output_aliases={len(operands) + place: place for place in range(len(filled))},
-    )(
+    *found, _ = jax.ffi.ffi_call(TARGET, (*results, memory))(
         *operands,
-        *filled,
         *order,
         program=kernel.program,
         options=kernel.options,

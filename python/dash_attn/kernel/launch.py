@@ -43,8 +43,9 @@ class Launch:
         tensors: ctypes.Array[TensorRef],
         scale: float,
         allocate: Any,
+        clears_rows: bool = False,
     ) -> None:
-        """Raises ArgumentError where `run` would."""
+        """Raises ArgumentError where `run` would. clears_rows: as `Kernel.backward` has it."""
         self.plan, self.workspace, self._tensors, self._allocate = (
             plan,
             workspace,
@@ -53,7 +54,7 @@ class Launch:
         )
         self._words = (ctypes.c_uint64 * (WORDS * len(tensors))).from_buffer(tensors)
         self._places = slice(0, WORDS * len(tensors), WORDS)  # of all addresses
-        self._arguments = Arguments(tensors, len(tensors), scale)
+        self._arguments = Arguments(tensors, len(tensors), scale, clears_rows=clears_rows)
         self._reference, self._moves = ctypes.byref(self._arguments), -1
         self._run, self._handle, self._stream = library().dashPlanRun, plan.handle, workspace.stream
         self._is_capturing = plan.capture_query(self._stream)

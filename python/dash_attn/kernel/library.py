@@ -162,6 +162,7 @@ class Arguments(ctypes.Structure):
         ("scale", ctypes.c_float),
         ("workspace", Memory),
         ("order", Memory),
+        ("clears_rows", ctypes.c_int32),
     ]
 
 

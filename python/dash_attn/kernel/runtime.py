@@ -169,6 +169,7 @@ class Kernel:
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
+        clears_rows: bool = False,
     ) -> None:
         """Writes dq, dk and dv (and dsink, for a kernel with a sink) in the stream's order;
         returns once everything is launched. A kernel of dk and dv alone takes None for dq, and one
@@ -184,9 +185,9 @@ class Kernel:
         heads], which is not summed over the batch; for a list [sequences, heads]. cu_seqlens_q
         and cu_seqlens_kv, for a kernel of `sequences(<?>)`, i32 on the device: sequence i has
         the rows from offset i to offset i + 1. The device reads them, so a replayed graph may
-        have others; offsets that do not ascend, or exceed the tensors, are clamped. Gradients of
-        rows outside all sequences are not written. scale: factor on the scores, head_dim^-0.5 if
-        None. stream: that of q's library if None.
+        have others; offsets that do not ascend, or exceed the tensors, are clamped. clears_rows:
+        whether gradients of rows outside all sequences become 0; else they are not written. scale:
+        factor on the scores, head_dim^-0.5 if None. stream: that of q's library if None.
 
         If all gradients are empty, nothing happens. The first call on a stream, and the first
         with larger sizes, allocates workspace. A capture into a CUDA graph must come after it
@@ -196,7 +197,7 @@ class Kernel:
         given = self._given(
             (q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv)
         )
-        self._run(given, scale, stream, layout)
+        self._run(given, scale, stream, layout, clears_rows)
 
     def own(self, gradients: Iterable[Any]) -> tuple[Any, ...]:
         """dq, dk and dv as `backward` takes them: None for those that another kernel computes."""
@@ -218,18 +219,20 @@ class Kernel:
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
+        clears_rows: bool = False,
     ) -> None:
         """Writes o and lse, of a kernel of `dash.attention_fwd`.
 
         q is [batch, heads, q_rows, head_dim], k [batch, kv_heads, kv_rows, head_dim], v the same
         with its own head dim, o as q with that of v; lse [batch, heads, q_rows], f32, natural
         logarithms, -inf for a row that sees nothing; sink, for a kernel with one, [heads], f32.
-        Rows of o and lse outside all sequences are not written. scale: a factor on scores, above
-        0. All else is as `backward` has it. Raises ArgumentError or CapacityError before anything
-        is written, and DriverError if a launch fails.
+        clears_rows: whether rows of o and lse outside all sequences become 0 and -inf; else they
+        are not written. scale: a factor on scores, above 0. All else is as `backward` has it.
+        Raises ArgumentError or CapacityError before anything is written, and DriverError if a
+        launch fails.
         """
         given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
-        self._run(given, self._scale_of_forward(scale), stream, layout)
+        self._run(given, self._scale_of_forward(scale), stream, layout, clears_rows)
 
     def bind_forward(
         self,
@@ -245,6 +248,7 @@ class Kernel:
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
+        clears_rows: bool = False,
     ) -> Launch:
         """Checks everything as `forward` does and returns what it would launch, for these
         tensors: `launch.run()`. Its tensors are in the order of `FORWARD`, then the sink and the
@@ -256,9 +260,16 @@ class Kernel:
         with self._lock:
             given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
             handle = current_stream(q) if stream is None else stream_handle(stream)
-            return self._launch(given, number, handle, layout)
+            return self._launch(given, number, handle, layout, clears_rows)
 
-    def _run(self, given: tuple[Any, ...], scale: float | None, stream: Any, layout: str) -> None:
+    def _run(
+        self,
+        given: tuple[Any, ...],
+        scale: float | None,
+        stream: Any,
+        layout: str,
+        clears_rows: bool,
+    ) -> None:
         # a number from here on: a scalar of a library may change its value
         number = self._number(scale)
         q = given[0]
@@ -267,11 +278,11 @@ class Kernel:
         ]
         handle = current_stream(q) if stream is None else stream_handle(stream)
         launches = self._of_all.launches if handle != PER_THREAD else self._streams(handle).launches
-        key = (tuple([rest for _, rest in signatures]), layout, handle)
+        key = (tuple([rest for _, rest in signatures]), layout, handle, clears_rows)
         launch = launches.get(key)
         if launch is None:
             with self._lock:
-                launch = self._launch(given, number, handle, layout)
+                launch = self._launch(given, number, handle, layout, clears_rows)
                 if len(launches) >= MOST_LAUNCHES:
                     launches.clear()
                 launches[key] = launch
@@ -300,6 +311,7 @@ class Kernel:
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
+        clears_rows: bool = False,
     ) -> Launch:
         """Checks everything as `backward` does and returns what it would launch, for these
         tensors: `launch.run()`.
@@ -319,6 +331,7 @@ class Kernel:
                 number,
                 current_stream(q) if stream is None else stream_handle(stream),
                 layout,
+                clears_rows,
             )
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
@@ -426,7 +439,9 @@ class Kernel:
 
     # ---- What a call with new shapes goes through ------------------------------------------------
 
-    def _launch(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Launch:
+    def _launch(
+        self, given: Sequence[Any], scale: float, handle: int, layout: str, clears_rows: bool
+    ) -> Launch:
         """Everything that does not depend on addresses is decided here, once."""
         if layout not in LAYOUTS:
             raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
@@ -458,7 +473,8 @@ class Kernel:
         # back, which waits.
         is_torchs = hasattr(given[0], "data_ptr") and handle != PER_THREAD
         allocate = _torch_allocator(given[0].device) if is_torchs else None
-        launch = self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
+        workspace = self.workspace(device, handle)
+        launch = self._make_launch(plan, workspace, found, scale, allocate, clears_rows)
         launch.label = f"dash {self.manifest['program']['kind']} {self.certificate}"
         launch.manifest = self._manifest_text
         return launch

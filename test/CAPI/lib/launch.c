@@ -140,6 +140,7 @@ static DashPlan planRows(DashKernel kernel, int64_t rows, uint64_t address, Prob
   arguments->scale = dashKernelGetDefaultScale(kernel);
   arguments->workspace = (DashMemory){(uint64_t)1 << 50, dashPlanGetWorkspaceBytes(plan)};
   arguments->order = (DashMemory){(uint64_t)1 << 51, dashPlanGetOrderBytes(plan)};
+  arguments->clearsRows = 0;
   return plan;
 }
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import struct
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,11 @@ class Kernel:
         scale: float,
         seed: int,
         memory: str = "bhsd",
+        roles: Collection[str] | None = None,
     ) -> dict[str, np.ndarray]:
         """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch,
-        heads, rows]; so are the outputs."""
+        heads, rows]; so are the outputs. roles: of the entries that are launched; None for all but
+        those that a host asks for."""
         machine, values = Machine(self.text, seed), self.values(sizes)
         self.machine = machine
         known: dict[str, Any] = values | {"scale": scale}
@@ -138,7 +141,7 @@ class Kernel:
                 machine.memory.view(name, np.uint8)[: len(self.order)] = np.frombuffer(
                     self.order, np.uint8
                 )
-        self.launch(machine, known, values)
+        self.launch(machine, known, values, roles)
         if "trace" in self.manifest:
             self.trace = machine.memory.view("workspace.trace", np.uint8).tobytes()
         found = {name: tensors[name]().copy() for name in outputs}
@@ -152,8 +155,16 @@ class Kernel:
         """Bytes of the last run's workspace."""
         return self.machine.memory.view(f"workspace.{name}", np.uint8).tobytes()
 
-    def launch(self, machine: Machine, known: dict[str, Any], values: dict[str, int]) -> None:
+    def launch(
+        self,
+        machine: Machine,
+        known: dict[str, Any],
+        values: dict[str, int],
+        roles: Collection[str] | None,
+    ) -> None:
         for entry in self.manifest["entries"]:
+            if entry["when"] == "asked" if roles is None else entry["role"] not in roles:
+                continue
             grid = [self.number(size, values) for size in entry["grid"]]
             words = []
             for parameter in entry["parameters"]:
@@ -176,6 +187,8 @@ class Kernel:
                 words,
                 entry["role"] == "main",
             )
+        if roles is not None and "main" not in roles:
+            return
         for region in self.manifest["workspace"]:
             name = region["name"]
             words = machine.memory.view(f"workspace.{name}", np.uint32)
