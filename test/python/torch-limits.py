@@ -61,11 +61,14 @@ class Exact:
     def own(self, gradients: Any) -> tuple[Any, ...]:
         return tuple(gradients)
 
-    def backward(self, *, layout: str, scale: float, **tensors: torch.Tensor) -> None:
+    def backward(
+        self, *, layout: str, scale: float, clears_rows: bool = False, **tensors: torch.Tensor
+    ) -> None:
         q, k, v, do, o, lse, delta = (
             tensors.pop(name, None) for name in ("q", "k", "v", "do", "o", "lse", "delta")
         )
         sink, cu = tensors.get("sink"), (tensors.get("cu_seqlens_q"), tensors.get("cu_seqlens_kv"))
+        assert clears_rows == (cu[0] is not None)
         assert all(
             tensor is None or is_readable(tensor)
             for tensor in (q, k, v, do, o, lse, delta, *tensors.values())

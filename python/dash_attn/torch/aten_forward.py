@@ -142,9 +142,10 @@ def _by_flash(
         return reason
     if not is_list:
         return _of_batch(q, k, v, scale, window, room_for(q, v) if out is None else out, layout)
-    o = room_for(q, v).zero_() if out is None else out
+    o = room_for(q, v) if out is None else out
     given = (q, k, v, *window, number(scale, q))
-    found = attempt(launch_forward, *given, cu_q=cum_q, cu_k=cum_k, out=o)
+    lists = {"cu_q": cum_q, "cu_k": cum_k, "clears_rows": out is None}
+    found = attempt(launch_forward, *given, **lists, out=o)
     return found if isinstance(found, str) else (o, _as_flash_has_it(found[1]))
 
 

@@ -40,23 +40,26 @@ def launch_forward(
     cu_k: torch.Tensor | None = None,
     cut: int = 0,
     out: torch.Tensor | None = None,
+    clears_rows: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What the operator does: o, of q's layout with the head dim of v, and the LSE, float32 of
     [batch, heads, rows], on the current stream.
 
     softcap: 0 for none; sink: [heads] of float32. cu_q, cu_k: offsets of packed sequences; then
     the LSE is [heads, rows], rows outside of all sequences are 0 in o and -inf in the LSE, and
-    cu_k is cu_q if None. cut: rows of pieces of keys, 0 where they are not cut. out: memory for o,
-    in which rows outside of all sequences stay as they are. Raises ArgumentError before anything
-    is launched.
+    cu_k is cu_q if None. cut: rows of pieces of keys, 0 where they are not cut. out: memory for o.
+    clears_rows: without, rows of `out` outside of all sequences stay as they are. Raises
+    ArgumentError before anything is launched.
     """
     if not scale > 0:  # which a compiled program may have as a number that varies
         demand(refusal_of_scale(scale))
     o, lse = outputs(q, k, v, cu_q, out)
     if cu_q is not None:
+        if not clears_rows:
+            lse.fill_(-torch.inf)
         tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
         tensors |= {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
-        pieces.forward((left, right), PACKED, scale, softcap, cut, **tensors)
+        pieces.forward((left, right), PACKED, scale, softcap, cut, clears_rows, **tensors)
         return o, lse
     device = q.device.index
     stream = torch._C._cuda_getCurrentRawStream(device)
@@ -113,11 +116,10 @@ def outputs(
     cu_q: torch.Tensor | None,
     out: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Memory for o and the LSE; filled where packed sequences may leave rows out. out: that for o,
-    where there is some."""
+    """Memory for o and the LSE. out: that for o, where there is some."""
     if cu_q is not None:
-        o = q.new_zeros((*q.shape[:2], v.shape[2])) if out is None else out
-        return o, q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=torch.float32)
+        o = q.new_empty((*q.shape[:2], v.shape[2])) if out is None else out
+        return o, q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
     if out is not None:
         o = out
     elif q.shape[3] == v.shape[3]:

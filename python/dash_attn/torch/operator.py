@@ -147,7 +147,7 @@ def launch_any(
     found = like_inputs(q, k, v, sink, cu_q)
     tensors |= zip(pieces.GRADIENTS, found)
     tensors |= {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
-    pieces.backward_of_sequences(kernels, scale, **tensors)
+    pieces.backward_of_sequences(kernels, scale, clears_rows=True, **tensors)
     return found
 
 
@@ -158,12 +158,10 @@ def like_inputs(
     sink: torch.Tensor | None,
     cu_q: torch.Tensor | None,
 ) -> tuple[torch.Tensor | None, ...]:
-    """Memory for all gradients: of packed sequences zeros, for rows that are in none."""
-    make, batch = (
-        (torch.empty_like, q.shape[0]) if cu_q is None else (torch.zeros_like, cu_q.shape[0] - 1)
-    )
+    """Memory for all gradients."""
+    batch = q.shape[0] if cu_q is None else cu_q.shape[0] - 1
     dsink = None if sink is None else q.new_empty((batch, q.shape[1]), dtype=torch.float32)
-    return make(q), make(k), make(v), dsink
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), dsink
 
 
 implement(NAME, "CUDA")(launch_any)

@@ -28,10 +28,12 @@ def forward(
     scale: float,
     softcap: float,
     cut_rows: int = 0,
+    clears_rows: bool = False,
     **tensors: torch.Tensor | None,
 ) -> None:
     """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. cut_rows: of
-    pieces of keys, 0 where they are not cut. Raises ArgumentError, and then some may be filled."""
+    pieces of keys, 0 where they are not cut; clears_rows: whether rows outside of all packed
+    sequences are filled, too. Raises ArgumentError, and then some may be filled."""
     given = _readable(tensors)
     slices = [None] if layout == PACKED else slices_of(*_shapes(tensors), layout)
     for which in slices:
@@ -49,7 +51,7 @@ def forward(
             has_sink="sink" in one,
             cut=cut_rows,
         )
-        kernel_of(wanted).forward(**one, layout=layout, scale=scale)
+        kernel_of(wanted).forward(**one, layout=layout, scale=scale, clears_rows=clears_rows)
     _give_back(given, tensors, RESULTS)
 
 
@@ -82,22 +84,30 @@ def backward(
 
 
 def backward_of_sequences(
-    kernels: list[TorchKernel], scale: float, **tensors: torch.Tensor | None
+    kernels: list[TorchKernel],
+    scale: float,
+    clears_rows: bool = False,
+    **tensors: torch.Tensor | None,
 ) -> None:
-    """The same of packed sequences, which are one launch."""
+    """The same of packed sequences, which are one launch of each kernel. clears_rows: whether
+    gradients of rows outside of all sequences become 0."""
     given = _readable(tensors)
-    _run(kernels, given, PACKED, scale)
+    _run(kernels, given, PACKED, scale, clears_rows)
     _give_back(given, tensors, GRADIENTS)
 
 
 def _run(
-    kernels: list[TorchKernel], given: dict[str, torch.Tensor], layout: str, scale: float
+    kernels: list[TorchKernel],
+    given: dict[str, torch.Tensor],
+    layout: str,
+    scale: float,
+    clears_rows: bool = False,
 ) -> None:
-    """All gradients, each by the kernel that computes it."""
-    names = GRADIENTS[:3]
+    """All gradients, each by the kernel that computes it, which clears its rows, too."""
+    names, rest = GRADIENTS[:3], {"layout": layout, "scale": scale, "clears_rows": clears_rows}
     for kernel in kernels:
         own = zip(names, kernel.own(given[name] for name in names))
-        kernel.backward(**{"o": None} | given | dict(own), layout=layout, scale=scale)
+        kernel.backward(**{"o": None} | given | dict(own), **rest)
 
 
 def _shapes(tensors: dict[str, torch.Tensor | None]) -> tuple[torch.Size, ...]:

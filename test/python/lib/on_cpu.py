@@ -150,9 +150,10 @@ def own_forward(
     cu_k: Any = None,
     cut: int = 0,
     out: Any = None,
+    clears_rows: bool = True,
 ) -> tuple[Any, ...]:
-    """The operator of dash's forward: in a list, rows outside of all sequences are 0, and -inf in
-    the LSE. Pieces of keys change no more than the last bits."""
+    """The operator of dash's forward: in a list, rows outside of all sequences are 0, unless they
+    stay as they are, and -inf in the LSE. Pieces of keys change no more than the last bits."""
     FORWARDS.append("dash")
     o, lse = outputs(q, k, v, cu_q)
     o = o if out is None else out
@@ -160,6 +161,9 @@ def own_forward(
     if cu_q is None:
         one, sums = reference.forward(q, k, v, **rest)
         return o.copy_(one), lse.copy_(sums)
+    lse.fill_(-torch.inf)
+    if clears_rows:
+        o.zero_()
     for of_q, of_k in sequences(cu_q, cu_q if cu_k is None else cu_k):
         if of_k.stop == of_k.start:
             o[of_q], lse[:, of_q] = 0, -torch.inf if sink is None else sink[:, None]
