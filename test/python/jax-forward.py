@@ -220,6 +220,8 @@ def levels() -> None:
         assert few.level == level and ", level row" in few.forward
         assert few.certificate.split()[1] == many.certificate.split()[1]
     assert len({explain(*arrays(), level=level).certificate for level in ("run", "batch")}) == 2
+    of_rows, strongest = (explain(*arrays(), level=level) for level in ("row", "machine"))
+    assert of_rows == strongest and of_rows.level == "machine", of_rows
     capped = explain(*arrays(), softcap=30.0)
     assert not set(capped.certificate.split()) & set(explain(*arrays()).certificate.split())
 

@@ -72,6 +72,32 @@ def served() -> None:
         assert explain(*tensors(), **causal, level=level).level == level
 
 
+def of_rows() -> None:
+    """Level `row` is that of o and the LSE; gradients have the strongest that there is."""
+    inputs = tensors()
+    demand_exact(Mask(-1, 0), *inputs, causal=True, level="row")
+    packed = [one[0].transpose(0, 1).contiguous() for one in tensors(20, 20)]
+    offsets = torch.tensor([0, 5, 20], dtype=torch.int32)
+    for given, rest in ((inputs, {}), (packed, {"cu_seqlens_q": offsets})):
+        found, strongest = (
+            explain(*given, causal=True, level=level, **rest) for level in ("row", "machine")
+        )
+        assert found == strongest and found.level == "machine", found
+        assert "level row" in found.forward and "level machine" in str(found), found
+        same = [
+            torch.autograd.grad(attention(*given, causal=True, level=level, **rest).sum(), given)
+            for level in ("row", "machine")
+        ]
+        assert all(map(torch.equal, *same))
+        said = explain(*given, forward="torch", level="row", **rest).refusal
+        assert said == (
+            "level: expected 'run', found 'row': no forward pass of PyTorch promises it; leave out"
+            ' forward="torch"'
+        ), said
+    said = explain(*inputs, level="rows").refusal
+    assert said == "level: expected one of run, batch, machine, found 'rows'", said
+
+
 def cut() -> None:
     """By name only, and in explanations; gradients as ever."""
     demand_exact(Mask(-1, 0), *tensors(1, 20), causal=True, cut=1024)
@@ -201,5 +227,5 @@ def kernels() -> None:
         assert f"tiles {tile} x 128, level row" in found.forward, found
 
 
-for test in (served, cut, layouts, in_operator, compiled, kernels):
+for test in (served, of_rows, cut, layouts, in_operator, compiled, kernels):
     test()

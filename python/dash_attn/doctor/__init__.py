@@ -27,7 +27,7 @@ from typing import Any
 from ..errors import ArgumentError, LibraryError
 from ..kernel.assembler import find_assemblers
 from ..kernel.commands import DIFFERS, GOOD, parser_of, run
-from ..kernel.problem import CAUSAL, ELEMENTS, FULL, LEVELS, Window
+from ..kernel.problem import CAUSAL, ELEMENTS, FULL, LEVELS, ROW, Window
 from . import machine, report
 from .calls import Answer, Call, answer, of_program
 from .models import calls_of
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         "--mask", dest="window", type=_mask, help="full, causal, or LEFT,RIGHT of a window"
     )
     call.add_argument("--dtype", choices=ELEMENTS, help=f"(default: {example.dtype})")
-    call.add_argument("--level", choices=LEVELS, help="of determinism (default: run)")
+    call.add_argument("--level", choices=(*LEVELS, ROW), help="of determinism (default: run)")
     call.add_argument("--softcap", type=float, help="at which scores are capped")
     call.add_argument(
         "--sinks",

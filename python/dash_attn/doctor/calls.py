@@ -23,6 +23,7 @@ from ..kernel.problem import (
     Window,
     for_any_sizes,
     head_dims,
+    level_of_gradients,
     parts_of,
     program_of,
     slices_of,
@@ -157,7 +158,7 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
     found = Answer(str(call), asked=asdict(call))
     covered = ask(
         element=ELEMENTS.get(call.dtype, call.dtype),
-        level=call.level,
+        level=level_of_gradients(call.level),
         device=device,
         capability=capability,
         head_dim=call.head_dim,
@@ -192,7 +193,7 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
         call.columns_v,
         ELEMENTS[call.dtype],
         call.window,
-        level=call.level,
+        level=level_of_gradients(call.level),
         is_list=bool(call.sequences),
         has_sink=call.has_sink,
         softcap=call.softcap,

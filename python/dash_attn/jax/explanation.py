@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import DASH
+from ..kernel.problem import DASH, level_of_gradients
 from ..kernel.runtime import Kernel
 from .foreign import operator_of_forward
 from .kernels import forward_of, kernel_of, order_of, parts_of
@@ -48,12 +48,13 @@ def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanati
     parts = parts_of(q, k, v, options.layout)
     alike = dict.fromkeys(parts)
     asked = options.sides, options.layout
+    level = level_of_gradients(options.level)
     rest = {"has_sink": sink is not None, "softcap": float(options.softcap)}
     forward: str | list[Kernel] = operator_of_forward(sink is not None)
     if options.forward == DASH:
         count = options.offsets[0].shape[0] - 1 if options.is_packed else 0
         forward = [kernel_of(forward_of(*part, *asked, count, **rest)) for part in alike]
-    ordered = [order_of(*part, *asked, level=options.level, **rest) for part in alike]
+    ordered = [order_of(*part, *asked, level=level, **rest) for part in alike]
     return Explanation.of(
         forward,
         [kernel_of(kernel) for one in ordered for kernel in one.kernels],

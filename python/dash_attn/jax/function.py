@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from ..kernel.problem import DASH, demand
+from ..kernel.problem import DASH, demand, level_of_gradients
 from .foreign import foreign_forward
 from .operator import Call, apply, gradients, outputs
 from .problem import Options
@@ -98,8 +98,10 @@ def attention(
 
     level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
     "batch", those of a sequence do not depend on the other sequences, in a batch or packed; with
-    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of
-    level `row`: a row's bits follow from its own query, and the keys and values that it sees.
+    "machine", nor on the number of multiprocessors. "row" is the level of o and the LSE. Gradients
+    add over rows and cannot have it, so it gives them "machine". forward: "dash", whose o and LSE
+    are always of level `row`: a row's bits follow from its own query, and the keys and values that
+    it sees.
     "cudnn": cuDNN's, which serves fewer calls and promises level "run" alone. It takes batches
     with any scale, and windows have a right side of 0 there. The share of a sink is removed from
     an o that is rounded, which rounds once more.
@@ -120,7 +122,7 @@ def attention(
         options.layout,
         sink is not None,
         softcap=float(options.softcap),
-        level=level,
+        level=level_of_gradients(level),
         forward=forward,
     )
     beside = () if sink is None else (sink.astype(jnp.float32),)

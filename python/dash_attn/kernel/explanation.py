@@ -24,7 +24,7 @@ class Explanation:
     the first of which has the order; certificate: that of dash's forward, if it is dash's, and of
     the backward, one behind the other; of slices too, where the last ones have fewer sizes and so
     another order; cut: rows of the pieces into which the forward cuts keys, 0 where it does
-    not."""
+    not. level: that of gradients; `forward` has that of o and the LSE."""
 
     refusal: str
     forward: str = ""

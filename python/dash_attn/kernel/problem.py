@@ -42,6 +42,7 @@ GRADIENTS = ("", OF_KV, OF_Q)  # those of a program; empty for all
 # from it.
 OF_OWN_SUMS = "longest-first"
 ROW = "row"  # the level of every forward
+MACHINE = "machine"  # the strongest level of gradients
 # that an order of gradients may have
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
@@ -133,7 +134,9 @@ def refusal_of_options(
     are_numbers: what a scale may be."""
     if not isinstance(causal, bool):
         return f"causal: expected True or False, found {type(causal).__name__}"
-    reason = refusal_of(ask(level=level if isinstance(level, str) and level else repr(level)))
+    if not isinstance(level, str) or not level:
+        level = repr(level)
+    reason = refusal_of(ask(level=level_of_gradients(level)))
     if reason:
         return reason
     if hasattr(scale, "ndim"):
@@ -157,6 +160,12 @@ def refusal_of_options(
     if causal and window is not None and window[1] > 0:
         return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
     return None
+
+
+def level_of_gradients(level: str) -> str:
+    """The level at which gradients are computed. Gradients add over rows of q, so none can have
+    level `row`: beside it they have the strongest that there is."""
+    return MACHINE if level == ROW else level
 
 
 def refusal_of(answer: Coverage | str) -> str | None:
@@ -211,8 +220,8 @@ def refusal_of_forward(
     cut: int | None = None,
 ) -> str | None:
     """Why no forward pass of this name serves options that are not refused themselves. foreign:
-    the name of one of `whose`; keeps_level: it keeps every level. A scale that a program traces is
-    looked at in the launch."""
+    the name of one of `whose`; keeps_level: it keeps every level but `row`. A scale that a program
+    traces is looked at in the launch."""
     if not isinstance(forward, str) or forward not in (DASH, foreign):
         return f"forward: expected '{DASH}' or '{foreign}', found {forward!r}"
     if forward == DASH:
@@ -225,7 +234,7 @@ def refusal_of_forward(
         )
     if softcap:
         return f'softcap: {whose} has no forward pass with one; leave out forward="{foreign}"'
-    if level == "run" or keeps_level:
+    if level == "run" or keeps_level and level != ROW:
         return None
     return (
         f"level: expected 'run', found '{level}': no forward pass of {whose} promises it; leave out"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import DASH, LAYOUTS, NAMES, PACKED, plain, plain_options, slices_of
+from ..kernel.problem import (
+    DASH,
+    LAYOUTS,
+    NAMES,
+    PACKED,
+    level_of_gradients,
+    plain,
+    plain_options,
+    slices_of,
+)
 from ..kernel.runtime import Kernel
 from . import pieces
 from .foreign import operator_of_forward
@@ -53,6 +62,7 @@ def _explained(call: Call) -> Explanation:
         return Explanation(reason)
     q, k, v = call.q, call.k, call.v
     rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
+    level = level_of_gradients(call.level)
     of_forward = rest | {"cut": call.cut or 0}
     forward: str | list[Kernel] = ""
     if call.forward != DASH:
@@ -65,9 +75,7 @@ def _explained(call: Call) -> Explanation:
                 kernel_of(forward_of(q, k, v, call.sides, PACKED, call.lengths.cu_q, **of_forward))
             ]
         head_dims = q.shape[2], v.shape[2]
-        return Explanation.of(
-            forward, kernels_for(head_dims, q.dtype, call.sides, call.level, **rest)
-        )
+        return Explanation.of(forward, kernels_for(head_dims, q.dtype, call.sides, level, **rest))
     layout = call.layout or LAYOUTS[0]
     which = slices_of(*(tensor.shape for tensor in (q, k, v)), layout)
     parts = [
@@ -77,7 +85,7 @@ def _explained(call: Call) -> Explanation:
     alike = {tuple(tensor.shape for tensor in part): part for part in parts}.values()
     if call.forward == DASH:
         forward = [kernel_of(forward_of(*part, call.sides, layout, **of_forward)) for part in alike]
-    ordered = [order_of(*part, call.sides, layout, level=call.level, **rest) for part in alike]
+    ordered = [order_of(*part, call.sides, layout, level=level, **rest) for part in alike]
     return Explanation.of(
         forward,
         [kernel_of(kernel) for one in ordered for kernel in one.kernels],

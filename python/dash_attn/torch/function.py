@@ -7,7 +7,16 @@ from typing import Any, Literal, NamedTuple, overload
 import torch
 
 from ..kernel.coverage import Coverage
-from ..kernel.problem import DASH, LAYOUTS, Window, demand, plain, plain_options, window_of
+from ..kernel.problem import (
+    DASH,
+    LAYOUTS,
+    Window,
+    demand,
+    level_of_gradients,
+    plain,
+    plain_options,
+    window_of,
+)
 from . import pieces
 from .foreign import foreign_forward, foreign_operator
 from .forward import forward_operator, launch_forward
@@ -27,12 +36,13 @@ MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 
 
 class Accepted(NamedTuple):
-    """A call that is not refused. is_plain: kernels take its tensors as they lie, where none of
-    the bits `odd` of an address is set, in one launch; else the coverage says how many slices
-    there are, if more than one."""
+    """A call that is not refused. level: that of gradients. is_plain: kernels take its tensors as
+    they lie, where none of the bits `odd` of an address is set, in one launch; else the coverage
+    says how many slices there are, if more than one."""
 
     window: Window
     scale: float
+    level: str
     is_plain: bool
     odd: int = 0
     coverage: Coverage | None = None
@@ -131,8 +141,10 @@ def attention(
 
     level: what the bits of gradients do not depend on. "run": equal calls have equal bits. With
     "batch", those of a sequence do not depend on the other sequences, in a batch or packed; with
-    "machine", nor on the number of multiprocessors. forward: "dash", whose o and LSE are always of
-    level `row`: a row's bits follow from its own query, and the keys and values that it sees.
+    "machine", nor on the number of multiprocessors. "row" is the level of o and the LSE. Gradients
+    add over rows and cannot have it, so it gives them "machine". forward: "dash", whose o and LSE
+    are always of level `row`: a row's bits follow from its own query, and the keys and values that
+    it sees.
     "torch": a forward pass of PyTorch, cuDNN's or FlashAttention's, which serves fewer calls and
     promises level "run" alone. It removes the share of a sink from an o that is rounded, which
     rounds once more.
@@ -226,7 +238,7 @@ def attention(
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
-    rest = softcap, sink, *_NO_LENGTHS, level, forward, cut or 0
+    rest = softcap, sink, *_NO_LENGTHS, accepted.level, forward, cut or 0
     o, lse = apply(q, k, v, *accepted.window, accepted.scale, *rest)
     if layout == "bshd":
         o = o.transpose(1, 2)
@@ -246,7 +258,7 @@ def _of_sequences(
     scale = q.shape[2] ** -0.5 if scale is None else scale
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
     filled = lengths.filled(q, k)
-    rest = float(softcap), sink, *filled, level, forward, cut or 0
+    rest = float(softcap), sink, *filled, level_of_gradients(level), forward, cut or 0
     return apply(q, k, v, *call.sides, scale, *rest)
 
 
@@ -267,10 +279,11 @@ def _accept(
             if key in _accepted:
                 return _accepted[key]
     demand(refusal_of_call(Call(q, k, v, *options)))
-    causal, window, scale, *_, layout, _ = options
+    causal, window, scale, _, level, _, layout, _ = options
     sides, layout = window_of(causal, window), layout or LAYOUTS[0]
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
-    found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    found = Accepted(sides, scale, level_of_gradients(level), is_plain)
     if key is not None:
         coverage = coverage_of(q, k, v, layout)
         is_whole = pieces.is_whole(q, k, layout, coverage)
