@@ -1,5 +1,6 @@
 """Packed sequences: what their offsets must be, the same in all frameworks. Names are those of the
-arguments of `attention`: cu_seqlens_q, and cu_seqlens_k."""
+arguments of `attention`: cu_seqlens_q and cu_seqlens_k, and seqused_q and seqused_k where only the
+first rows of each are used."""
 
 from __future__ import annotations
 
@@ -48,4 +49,37 @@ def refusal_of_numbers(
             f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)},"
             f" found {bound}"
         )
+    return None
+
+
+def refusal_of_used(
+    name: str, dtype: str, shape: Sequence[int], sequences: int, hint: str
+) -> str | None:
+    """Why an array of this type and shape does not say how many rows each sequence uses. name:
+    seqused_q or seqused_k; hint: how an array is cast in its framework."""
+    if dtype == "int32" and tuple(shape) == (sequences,):
+        return None
+    return (
+        f"{name}: expected int32 of the shape {(sequences,)}, a number for each sequence, found"
+        f" {dtype} of the shape {tuple(shape)}; {hint}"
+    )
+
+
+def refusal_of_many(sequences: int, most: int) -> str:
+    """That so many are too many for one launch."""
+    return (
+        f"seqused: expected at most {most} sequences beside it, found {sequences}; call attention"
+        " for some of them at a time"
+    )
+
+
+def refusal_of_used_numbers(name: str, numbers: Sequence[int], rows: Sequence[int]) -> str | None:
+    """Why these numbers make no sense; the device would cut them. name: q or k; rows: of each
+    sequence."""
+    for index, (number, most) in enumerate(zip(numbers, rows)):
+        if not 0 <= number <= most:
+            return (
+                f"seqused_{name}: expected from 0 to {most} rows of sequence {index}, found"
+                f" {number}"
+            )
     return None

@@ -7,7 +7,6 @@ from typing import Any
 from ..kernel.explanation import Explanation, said_of
 from ..kernel.problem import (
     DASH,
-    LAYOUTS,
     NAMES,
     PACKED,
     level_of_gradients,
@@ -21,6 +20,7 @@ from .foreign import operator_of_forward
 from .kernels import forward_of, kernel_of, kernels_for, order_of
 from .problem import Lengths
 from .refusal import Call, refusal_of_call
+from .used import Used, in_list
 
 
 def explain(
@@ -35,6 +35,8 @@ def explain(
     cu_seqlens_k: Any = None,
     max_seqlen_q: Any = None,
     max_seqlen_k: Any = None,
+    seqused_q: Any = None,
+    seqused_k: Any = None,
     sink: Any = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -44,14 +46,15 @@ def explain(
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
-    of packed sequences, so it also reports mistakes in them. Never raises: arguments that cannot
-    be inspected are a refusal too."""
+    of packed sequences, and how many rows are used, so it also reports mistakes in them. Never
+    raises: arguments that cannot be inspected are a refusal too."""
     lengths = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     try:
         causal, window, scale = plain_options(causal, window, scale)
         given = Lengths(*lengths[:2], *map(plain, lengths[2:]))
         options = causal, window, scale, plain(softcap), level, forward, layout, plain(cut)
-        return _explained(Call(q, k, v, *options, sink, given))
+        used = Used(seqused_q, seqused_k)
+        return _explained(Call(q, k, v, *options, sink, given, used))
     except Exception as error:
         return Explanation(said_of(error))
 
@@ -64,19 +67,23 @@ def _explained(call: Call) -> Explanation:
     rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
     level = level_of_gradients(call.level)
     of_forward = rest | {"cut": call.cut or 0}
+    is_list = call.lengths.are_given or call.used.are_given
     forward: str | list[Kernel] = ""
     if call.forward != DASH:
         forward = operator_of_forward(
-            call.sides, q.shape[-1], v.shape[-1], call.lengths.are_given
+            call.sides, q.shape[-1], v.shape[-1], is_list
         ) + ", and the part of the sink" * (call.sink is not None)
-    if call.lengths.are_given:
+    if is_list:
+        lengths = call.lengths
+        if call.used.are_given:
+            q, k, v, lengths = in_list(q, k, v, call.layout_of_tensors, lengths, call.used)
         if call.forward == DASH:
             forward = [
-                kernel_of(forward_of(q, k, v, call.sides, PACKED, call.lengths.cu_q, **of_forward))
+                kernel_of(forward_of(q, k, v, call.sides, PACKED, lengths.cu_q, **of_forward))
             ]
         head_dims = q.shape[2], v.shape[2]
         return Explanation.of(forward, kernels_for(head_dims, q.dtype, call.sides, level, **rest))
-    layout = call.layout or LAYOUTS[0]
+    layout = call.layout_of_tensors
     which = slices_of(*(tensor.shape for tensor in (q, k, v)), layout)
     parts = [
         [pieces.cut(name, tensor, one, layout) for name, tensor in zip(NAMES, (q, k, v))]

@@ -25,6 +25,7 @@ from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, sig
 from .refusal import Call, refusal_of_call
 from .registry import SPACE, define, implement
 from .sinks import refusal_of_sink
+from .used import Used, in_list, out_of_list
 
 _PLAIN = {
     (bool, type(None), of_scale, float, str, str, of_layout, of_cut)
@@ -64,6 +65,8 @@ def attention(
     cu_seqlens_k: torch.Tensor | None = None,
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
+    seqused_q: torch.Tensor | None = None,
+    seqused_k: torch.Tensor | None = None,
     sink: torch.Tensor | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -87,6 +90,8 @@ def attention(
     cu_seqlens_k: torch.Tensor | None = None,
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
+    seqused_q: torch.Tensor | None = None,
+    seqused_k: torch.Tensor | None = None,
     sink: torch.Tensor | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -109,6 +114,8 @@ def attention(
     cu_seqlens_k: torch.Tensor | None = None,
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
+    seqused_q: torch.Tensor | None = None,
+    seqused_k: torch.Tensor | None = None,
     sink: torch.Tensor | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -134,6 +141,13 @@ def attention(
     its own. cu_seqlens_k is cu_seqlens_q if None. Rows outside all sequences are 0.
     max_seqlen_q, max_seqlen_k: bounds of all lengths; all rows if None. They save time with
     forward "torch". The host never reads offsets.
+
+    seqused_q, seqused_k: how many of its first rows each sequence of a batch uses, of q, and of k
+    and v: [batch] of int32 on the device; all if None. Masks are aligned at the bottom right of
+    these. Other rows are not looked at: o and gradients are 0 there, and the LSE is -inf. Beside
+    cu_seqlens_q they count from each sequence's offset. Numbers beyond the rows count as all, and
+    the host never reads them. Memory of [batch, rows, heads, head_dim] is read as it lies, any
+    other is copied.
 
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
     softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores
@@ -167,10 +181,13 @@ def attention(
         or cu_seqlens_k is not None
         or max_seqlen_q is not None
         or max_seqlen_k is not None
+        or seqused_q is not None
+        or seqused_k is not None
     ):
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
         options = causal, window, scale, softcap, level, forward, cut
-        o, lse = _of_sequences(q, k, v, sink, lengths, options, layout)
+        used = Used(seqused_q, seqused_k)
+        o, lse = _of_sequences(q, k, v, sink, lengths, used, options, layout)
         return (o, lse) if return_lse else o
     key = None
     try:
@@ -246,20 +263,34 @@ def attention(
 
 
 def _of_sequences(
-    q: Any, k: Any, v: Any, sink: Any, lengths: Lengths, options: tuple[Any, ...], layout: Any
+    q: Any,
+    k: Any,
+    v: Any,
+    sink: Any,
+    lengths: Lengths,
+    used: Used,
+    options: tuple[Any, ...],
+    layout: Any,
 ) -> Any:
     causal, window, scale, softcap, level, forward, cut = options
     causal, window, scale = plain_options(causal, window, scale)
     softcap, cut = plain(softcap), plain(cut)
     plain_ones = causal, window, scale, softcap, level, forward, layout, cut
-    call = Call(q, k, v, *plain_ones, sink, lengths)
+    call = Call(q, k, v, *plain_ones, sink, lengths, used)
     demand(refusal_of_call(call))
+    layout, batch = call.layout_of_tensors, q.shape[0]
+    if used.are_given:
+        q, k, v, lengths = in_list(q, k, v, layout, lengths, used)
     q, k, v = readable(q), readable(k), readable(v)
     scale = q.shape[2] ** -0.5 if scale is None else scale
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
     filled = lengths.filled(q, k)
     rest = float(softcap), sink, *filled, level_of_gradients(level), forward, cut or 0
-    return apply(q, k, v, *call.sides, scale, *rest)
+    o, lse = apply(q, k, v, *call.sides, scale, *rest)
+    if not used.are_given:
+        return o, lse
+    is_right = used.q is None or sink is None and forward == DASH
+    return out_of_list(o, lse, layout, batch, None if is_right else filled.cu_q)
 
 
 def _accept(

@@ -3,6 +3,7 @@ sizes and strides, so compiled programs may ask, too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -73,9 +74,11 @@ class Lengths(NamedTuple):
 NO_LENGTHS = Lengths()
 
 
-def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) -> str | None:
+def refusal_of_options(
+    options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS, is_used: bool = False
+) -> str | None:
     """Why these options of `attention` are refused; None if they are not. options: causal, window,
-    scale, softcap, level, forward, layout, cut."""
+    scale, softcap, level, forward, layout, cut. is_used: whether sequences use some rows alone."""
     causal, window, scale, softcap, level, forward, layout, cut = options
     if layout is None:
         layout = PACKED if lengths.are_given else LAYOUTS[0]
@@ -91,7 +94,7 @@ def refusal_of_options(options: tuple[Any, ...], lengths: Lengths = NO_LENGTHS) 
             scale,
             softcap,
             level,
-            keeps_level=lengths.are_given and HAS_SPLITS,
+            keeps_level=(lengths.are_given or is_used) and HAS_SPLITS,
             cut=cut,
         )
     )
@@ -103,14 +106,29 @@ def refusal_of_sequences(
     """Why no kernel serves these packed sequences. The numbers are on the device, and the host does
     not wait for them: offsets that do not ascend from 0, or end beyond the rows, are not found
     here."""
-    if is_sharded(q):
-        return (
-            "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and"
-            " where documents lie on several GPUs dash_attn.distributed"
-        )
-    reason = refusal_of_form(q, k, v, PACKED)
+    reason = (
+        refusal_of_plain(q, "cu_seqlens")
+        or refusal_of_form(q, k, v, PACKED)
+        or refusal_of_offsets(q, lengths)
+    )
     if reason:
         return reason
+    shapes = q.shape, k.shape, v.shape
+    return refusal_of_problem(*shapes, PACKED, window, lengths.cu_q.shape[0] - 1)
+
+
+def refusal_of_plain(q: Any, beside: str) -> str | None:
+    """Why sequences of a list are not divided among devices. beside: what they are told by."""
+    if not is_sharded(q):
+        return None
+    return (
+        f"q: expected a plain tensor beside {beside}, found a DTensor; take its local one, and"
+        " where documents lie on several GPUs dash_attn.distributed"
+    )
+
+
+def refusal_of_offsets(q: torch.Tensor, lengths: Lengths) -> str | None:
+    """Why these are no offsets of sequences, or no bounds of their lengths."""
     if lengths.cu_q is None:
         return sequences.NONE_OF_Q
     for name, offsets, bound in (
@@ -131,14 +149,12 @@ def refusal_of_sequences(
                 f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows,"
                 f" found {found}"
             )
-    return refusal_of_problem(q, k, v, PACKED, window, lengths.cu_q.shape[0] - 1)
+    return None
 
 
 def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Tensor) -> str | None:
-    if reason := refusal_of_kind(name, offsets):
+    if reason := refusal_of_kind(name, offsets) or refusal_of_device_of(name, offsets, q):
         return reason
-    if offsets.device != q.device:
-        return f"{name}: expected a tensor on '{q.device}' as q, found one on '{offsets.device}'"
     return sequences.refusal_of_offsets(
         name, dtype_of(offsets), offsets.shape, of_q.shape, "cast it by .int()"
     )
@@ -163,7 +179,9 @@ def refusal_of_tensors(
     q: Any, k: Any, v: Any, layout: str = "bhsd", window: Window = FULL
 ) -> str | None:
     """Why no kernel serves these tensors; None if one does."""
-    return refusal_of_form(q, k, v, layout) or refusal_of_problem(q, k, v, layout, window)
+    return refusal_of_form(q, k, v, layout) or refusal_of_problem(
+        q.shape, k.shape, v.shape, layout, window
+    )
 
 
 def refusal_of_form(q: Any, k: Any, v: Any, layout: str) -> str | None:
@@ -173,8 +191,8 @@ def refusal_of_form(q: Any, k: Any, v: Any, layout: str) -> str | None:
             return reason
         if tensor.device.type != DEVICE:
             return f"{name}: expected a tensor on a CUDA device, found one on '{tensor.device}'"
-        if tensor.device != q.device:
-            return f"{name}: expected a tensor on '{q.device}' as q, found one on '{tensor.device}'"
+        if reason := refusal_of_device_of(name, tensor, q):
+            return reason
         reason = refusal_of_array(
             name,
             dtype_of(tensor),
@@ -202,26 +220,31 @@ def refusal_of_kind(name: str, tensor: Any) -> str | None:
     )
 
 
+def refusal_of_device_of(name: str, tensor: torch.Tensor, q: torch.Tensor) -> str | None:
+    """Why a tensor lies elsewhere than q."""
+    if tensor.device == q.device:
+        return None
+    return f"{name}: expected a tensor on '{q.device}' as q, found one on '{tensor.device}'"
+
+
 def refusal_of_problem(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    q: Sequence[Any],
+    k: Sequence[Any],
+    v: Sequence[Any],
     layout: str,
     window: Window,
     sequences: int = 0,
 ) -> str | None:
-    """Why kernels do not cover sizes that go together."""
+    """Why kernels do not cover sizes that go together, of shapes."""
     if torch.compiler.is_compiling() or any(
-        type(size) is not int for size in (*q.shape, *k.shape, *v.shape, sequences)
+        type(size) is not int for size in (*q, *k, *v, sequences)
     ):
         return _refusal_of_symbols(q, k, v, layout, sequences)
-    return refusal_of(
-        problem.coverage_of(q.shape, k.shape, v.shape, layout, window=window, sequences=sequences)
-    )
+    return refusal_of(problem.coverage_of(q, k, v, layout, window=window, sequences=sequences))
 
 
 def _refusal_of_symbols(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layout: str, sequences: int
+    q: Sequence[Any], k: Sequence[Any], v: Sequence[Any], layout: str, sequences: int
 ) -> str | None:
     """The same in programs that are being traced, whose sizes may be anything that they compare
     with nothing. `explain` says what to do."""
@@ -230,21 +253,18 @@ def _refusal_of_symbols(
         layout.index("h"),
         layout.index("t" if layout == PACKED else "s"),
     )
-    for name, columns in (("q", q.shape[-1]), ("v", v.shape[-1])):
+    for name, columns in (("q", q[-1]), ("v", v[-1])):
         if columns % most.head_dim_multiple or not 0 < columns <= most.head_dim:
             return (
                 f"{name}: expected a head dim that is a multiple of {most.head_dim_multiple} up to"
                 f" {most.head_dim}, found {columns}"
             )
-    if 0 in q.shape or 0 in k.shape:
-        return f"q, k: expected sizes of at least 1, found {tuple(q.shape)} and {tuple(k.shape)}"
-    if q.shape[heads] % k.shape[heads]:
-        return (
-            f"k: expected a number of heads that divides that of q, {q.shape[heads]}, found"
-            f" {k.shape[heads]}"
-        )
-    if q.shape[rows] > most.rows or k.shape[rows] > most.rows:
-        return f"q, k: expected at most {most.rows} rows, found {q.shape[rows]} and {k.shape[rows]}"
+    if 0 in q or 0 in k:
+        return f"q, k: expected sizes of at least 1, found {tuple(q)} and {tuple(k)}"
+    if q[heads] % k[heads]:
+        return f"k: expected a number of heads that divides that of q, {q[heads]}, found {k[heads]}"
+    if q[rows] > most.rows or k[rows] > most.rows:
+        return f"q, k: expected at most {most.rows} rows, found {q[rows]} and {k[rows]}"
     if sequences > most.sequences:
         return (
             f"cu_seqlens: expected offsets of at most {most.sequences} sequences, found those of"

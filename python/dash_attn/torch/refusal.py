@@ -21,6 +21,8 @@ from .problem import (
 )
 from .sharding import refusal_of_sharding
 from .sinks import refusal_of_sink
+from .used import ALL_USED, Used, refusal_of_used
+from .used import refusal_of_numbers as refusal_of_used_numbers
 
 
 class Call(NamedTuple):
@@ -39,26 +41,33 @@ class Call(NamedTuple):
     cut: Any = None
     sink: Any = None
     lengths: Lengths = NO_LENGTHS
+    used: Used = ALL_USED
 
     @property
     def sides(self) -> Window:
         """The columns that rows see; of a call whose options are not refused."""
         return window_of(self.causal, self.window)
 
+    @property
+    def layout_of_tensors(self) -> str:
+        return PACKED if self.lengths.are_given else self.layout or LAYOUTS[0]
+
 
 def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     """The first reason against a call, or None: options, tensors, the forward pass, the device.
 
-    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
-    device.
+    reads_offsets: also looks at the numbers in offsets of packed sequences and in lengths that
+    are used, and waits for the device.
     """
-    if reason := refusal_of_options(call[3:11], call.lengths):
+    if reason := refusal_of_options(call[3:11], call.lengths, call.used.are_given):
         return reason
-    return (
-        (_of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call))
-        or _of_cut(call)
-        or refusal_of_device(call.q.device.index)
-    )
+    if call.used.are_given:
+        reason = _of_used(call, reads_offsets)
+    elif call.lengths.are_given:
+        reason = _of_sequences(call, reads_offsets)
+    else:
+        reason = _of_batch(call)
+    return reason or _of_cut(call) or refusal_of_device(call.q.device.index)
 
 
 def _of_cut(call: Call) -> str | None:
@@ -75,8 +84,21 @@ def _of_sequences(call: Call, reads_offsets: bool) -> str | None:
     return reason or (refusal_of_numbers(call.q, call.k, call.lengths) if reads_offsets else None)
 
 
+def _of_used(call: Call, reads_offsets: bool) -> str | None:
+    q, k, v, lengths, used = call.q, call.k, call.v, call.lengths, call.used
+    layout = call.layout_of_tensors
+    reason = refusal_of_used(q, k, v, layout, lengths, used, call.sides) or refusal_of_sink(
+        call.sink, q, v, layout
+    )
+    if reason or not reads_offsets:
+        return reason
+    return (
+        refusal_of_numbers(q, k, lengths) if lengths.are_given else None
+    ) or refusal_of_used_numbers(q, k, layout, lengths, used)
+
+
 def _of_batch(call: Call) -> str | None:
-    layout = call.layout or LAYOUTS[0]
+    layout = call.layout_of_tensors
     reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides)
     if reason is None and call.forward != DASH:
         reason = refusal_of_foreign(call.q, call.k, call.sides, layout)

@@ -101,7 +101,8 @@ func.func @attention_fwd(%q: !q, %k: !q, %v: !v, %o: !v, %lse: !r, %scale: f32{s
 """
 
     def inputs(self) -> Arrays:
-        """A list's are those of a batch's entries, and NaN between them."""
+        """A list's are those of a batch's entries. NaN is between them, and in those that have rows
+        on one side only."""
         made: Arrays = {}
         sizes = self.sizes()
         for number, (name, heads, side, columns) in enumerate(
@@ -114,7 +115,10 @@ func.func @attention_fwd(%q: !q, %k: !q, %v: !v, %o: !v, %lse: !r, %scale: f32{s
             rows = sizes["kv_rows" if side else "q_rows"]
             made[name] = np.full((self.batch, heads, rows, columns), NAN, np.uint16)
             parts = self.rows() if self.lengths else self.rows() * self.batch
-            for entry, part in enumerate(pair[side] for pair in parts):
+            for entry, pair in enumerate(parts):
+                part, other = pair[side], pair[1 - side]
+                if other.start == other.stop:
+                    continue
                 for head in range(heads):
                     of = np.random.default_rng([self.seed, number, entry, head])
                     values = of.standard_normal((MOST_ROWS, columns))[: part.stop - part.start]

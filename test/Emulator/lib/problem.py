@@ -44,7 +44,8 @@ class Problem:
 
 
 class Inputs:
-    """Tensors as words, and their gradients. Rows that no sequence has are NaN."""
+    """Tensors as words, and their gradients. Rows that no sequence has are NaN, and so are those of
+    sequences that have rows on one side only."""
 
     def __init__(self, manifest: dict[str, Any], problem: Problem, seed: int):
         program, self.problem = manifest["program"], problem
@@ -136,10 +137,20 @@ class Inputs:
             delta.astype(np.float32),
         )
         kept = np.zeros(q.shape[2], bool), np.zeros(k.shape[2], bool)
+        used = np.zeros(q.shape[2], bool), np.zeros(k.shape[2], bool)
         for of_q, of_kv in self.ranges():
             kept[0][of_q] = kept[1][of_kv] = True
-        for name, of in (("q", 0), ("k", 1), ("v", 1), ("do", 0), ("o", 0)):
-            self.tensors[name][:, :, ~kept[of]] = 0xFFFF
+            used[0][of_q] = of_kv.start < of_kv.stop
+            used[1][of_kv] = of_q.start < of_q.stop
+        of_do = kept if "sink" in self.names else used  # a sink's gradient adds over all rows
+        for name, of in (
+            ("q", used[0]),
+            ("k", used[1]),
+            ("v", used[1]),
+            ("do", of_do[0]),
+            ("o", kept[0]),
+        ):
+            self.tensors[name][:, :, ~of] = 0xFFFF
 
     def gradients(self, of_q: slice, of_kv: slice, **options: Any) -> dict[str, np.ndarray]:
         given = [

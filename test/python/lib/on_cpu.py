@@ -335,6 +335,9 @@ def launch_list_with_sink(
             for whole, name, rows in zip(found, ("dq", "dk", "dv"), (of_q, of_k, of_k)):
                 whole[rows] = each[name][0].transpose(0, 1).to(q.dtype)
             found[3][number] = each["dsink"][0]
+        elif deltas is not None and of_q.stop > of_q.start:  # rows that see the sink alone
+            share = torch.exp(sink[:, None] - lse[:, of_q])
+            found[3][number] = -(share * deltas[:, of_q]).sum(-1)
     return found
 
 
