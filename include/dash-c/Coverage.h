@@ -33,6 +33,12 @@ typedef struct DashProblem {
   int32_t hasSink;   /**< whether heads have a score without a value */
   float softcap;     /**< the cap of scores; 0 for none */
   int64_t cut; /**< of a forward: kv rows of the pieces into which keys are cut; 0 for no cut */
+  int32_t hasUnion;              /**< whether rows also see the first columns of their sequence */
+  int64_t unionColumns;          /**< how many first columns these are */
+  int64_t unionLeft, unionRight; /**< what else they see, within left and right */
+  int32_t hasBlocks;             /**< whether a bitmap says which blocks are seen */
+  int64_t blockQ, blockKv;       /**< rows of q and of k of one of its blocks */
+  int64_t qBlocks, kvBlocks;     /**< how many it has */
 } DashProblem;
 
 /** How a covered problem is computed, and limits of all problems. */

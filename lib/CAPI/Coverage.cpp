@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir::dash;
 using launch::fail;
@@ -44,8 +45,9 @@ public:
 
   Outcome check() const {
     for (auto checkOne : {&Question::checkElement, &Question::checkLevel, &Question::checkHeadDims,
-                          &Question::checkScores, &Question::checkSizes, &Question::checkList,
-                          &Question::checkSlices, &Question::checkDevice})
+                          &Question::checkScores, &Question::checkUnion, &Question::checkBlocks,
+                          &Question::checkSizes, &Question::checkList, &Question::checkSlices,
+                          &Question::checkDevice})
       if (Outcome wrong = (this->*checkOne)())
         return wrong;
     return std::nullopt;
@@ -151,6 +153,51 @@ private:
       return std::nullopt;
     return refuse("softcap: expected a finite number above 0, or 0 for none, found " +
                   std::to_string(problem.softcap));
+  }
+
+  Outcome checkUnion() const {
+    if (!problem.hasUnion)
+      return std::nullopt;
+    if (problem.unionColumns < 1 || problem.unionColumns > maxRows)
+      return refuse("mask: expected a union with the first 1 to " + Twine(maxRows) +
+                    " columns, found " + Twine(problem.unionColumns));
+    if (isWindowSide(problem.unionLeft) && isWindowSide(problem.unionRight))
+      return std::nullopt;
+    return refuse("mask: expected sides of a union's window from -1 (no bound) to " +
+                  Twine(maxRows) + ", found (" + Twine(problem.unionLeft) + ", " +
+                  Twine(problem.unionRight) + ")");
+  }
+
+  /// Rows of kv tiles of both passes are multiples of these.
+  int64_t kvTileOfBoth() const {
+    int64_t ofV = problem.headDimV > 0 ? problem.headDimV : problem.headDim;
+    int64_t ofForward = rowsOfForward(problem.headDim, ofV).kv;
+    return std::lcm(ofForward, kernelKvTile);
+  }
+
+  /// A bitmap's blocks are whole tiles, and it is of stated rows.
+  Outcome checkBlocks() const {
+    if (!problem.hasBlocks)
+      return std::nullopt;
+    if (isList())
+      return refuse("mask: expected no bitmap beside sequences of their own lengths, found one: "
+                    "kernels cover bitmaps of batches of equal sequences; call attention for "
+                    "each sequence by itself");
+    if (problem.headDim > 0) {
+      int64_t q = kernelQTiles[isInParts()], kv = kvTileOfBoth();
+      if (problem.blockQ < 1 || problem.blockQ % q || problem.blockKv < 1 || problem.blockKv % kv)
+        return refuse("mask: expected blocks of a multiple of " + Twine(q) + " rows of q and " +
+                      Twine(kv) + " of k at these head dims, found " + Twine(problem.blockQ) +
+                      " x " + Twine(problem.blockKv));
+    }
+    for (auto [tensor, rows, block, found] :
+         {std::tuple("q", problem.qRows, problem.blockQ, problem.qBlocks),
+          {"k", problem.kvRows, problem.blockKv, problem.kvBlocks}})
+      if (rows > 0 && block > 0 && llvm::divideCeil(rows, block) != uint64_t(found))
+        return refuse("mask: expected a bitmap of " + Twine(llvm::divideCeil(rows, block)) +
+                      " blocks for " + Twine(rows) + " rows of " + tensor + ", found " +
+                      Twine(found));
+    return std::nullopt;
   }
 
   /// Pieces of keys are whole tiles.

@@ -40,6 +40,13 @@ class Blocks(NamedTuple):
     kv: int
     bits: tuple[tuple[bool, ...], ...]
 
+    @staticmethod
+    def of(seen: Any, q: int, kv: int) -> Blocks:
+        """The bitmap of an array [q blocks, kv blocks], or of lists: nonzero where rows see
+        columns. q, kv: rows of a block. An array on a device is copied to the host."""
+        lines = seen.tolist() if hasattr(seen, "tolist") else seen
+        return Blocks(q, kv, tuple(tuple(map(bool, line)) for line in zip(*lines, strict=True)))
+
 
 class Union(NamedTuple):
     """The first columns, or those of a window of (left, right)."""

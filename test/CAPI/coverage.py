@@ -12,8 +12,10 @@ from typing import Any
 
 from dash_attn import ArgumentError, CompileError, compile_program
 from dash_attn.kernel.coverage import Coverage, ask, limits
-from dash_attn.kernel.orders import order_for
-from dash_attn.kernel.problem import FULL, Wanted
+from dash_attn.kernel.masks import refusal_of_rules, rules_of
+from dash_attn.kernel.orders import forward_for, order_for, texts_of
+from dash_attn.kernel.problem import FULL, ROW, Wanted
+from dash_attn.reference import Blocks, Mask
 
 PROGRAM = """
 func.func @attention_bwd(%q: memref<{q}, strided<[?, ?, ?, 1], offset: ?>>, %k: memref<{k}, strided<[?, ?, ?, 1], offset: ?>>,
@@ -169,5 +171,33 @@ def planner() -> None:
             assert is_whole, sizes
 
 
+def bitmaps() -> None:
+    """Blocks are whole tiles of both passes, and there are as many as rows need."""
+    for columns, q, kv, rows in (
+        ((64, 64), 64, 128, 100),
+        ((64, 64), 32, 128, 50),
+        ((64, 64), 64, 64, 100),
+        ((64, 64), 64, 128, 60),
+        ((96, 96), 192, 384, 300),
+        ((96, 96), 192, 128, 300),
+        ((192, 128), 128, 896, 200),
+        ((192, 128), 64, 896, 100),
+        ((192, 128), 128, 128, 200),
+    ):
+        mask = Mask(blocks=Blocks(q, kv, ((True, True), (False, True))))
+        wanted = Wanted(*columns, "bf16", FULL, rules=rules_of(mask))
+        sizes = 1, 1, 1, rows, 2 * kv
+        forward = forward_for(wanted._replace(is_forward=True, level=ROW), *sizes)
+        try:
+            for one in (forward, *order_for(wanted, *sizes).kernels):
+                texts_of(one)
+            is_served = True
+        except CompileError:
+            is_served = False
+        reason = refusal_of_rules(mask, *columns, False, rows, 2 * kv)
+        assert is_served == (reason is None), (columns, q, kv, rows, reason)
+
+
 compiler()
 planner()
+bitmaps()

@@ -18,6 +18,8 @@ sys.path[:0] = [str(Path(__file__).parent / "lib"), str(ROOT / "test/Main"), str
 from forward_case import Arrays, Case, are_equal, check_errors, demand, run  # noqa: E402
 from lanes import widened  # noqa: E402
 
+BITS = "dense<[[true, false, true], [false, true, true]]> : tensor<2x3xi1>"
+BITMAP = f"blocks = #dash.blocks<q = 64, kv = 128, bits = {BITS}>"
 UNION = "window = [30, 0], union = #dash.union<columns = 20, window = [-1, 0]>"
 
 
@@ -77,6 +79,9 @@ def main() -> None:
             Case(mask="window = [40, 10]", q=200, kv=260, heads=1),
             Case(mask=UNION, q=140, kv=300, heads=1),
             Case(q=200, kv=70, heads=1),  # rows that see nothing
+            # the second q block sees the second kv block alone, so its rows see nothing of causal
+            Case(mask=f"causal, {BITMAP}", q=180, kv=180, heads=1, options="table=true q-tile=64"),
+            Case(mask=BITMAP, q=130, kv=250, heads=1, options="table=true q-tile=64", cut=128),
             Case(softcap=20.0, has_sink=True, q=64, kv=64),
             Case(element="f16", heads=1, q=64, kv=64, head_dim=40, head_dim_v=72),
             Case(batch=2, heads=1, q=30, kv=30, head_dim=192, head_dim_v=192, options=""),

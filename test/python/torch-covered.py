@@ -17,6 +17,7 @@ import torch  # noqa: E402
 from covered import demand_column  # noqa: E402
 
 from dash_attn import attention, explain  # noqa: E402
+from dash_attn.reference import Blocks, Mask, Union  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 OFFSETS = torch.tensor([0, 5, 12], dtype=torch.int32)
@@ -75,7 +76,10 @@ demand_column(
             call(level="batch"),
             call(level="machine"),
         ],
-        "block masks, unions of masks": [with_argument("mask")],
+        "block masks, unions of masks": [
+            call(mask=Mask(right=0, union=Union(4, 7))),
+            call(mask=Mask(blocks=Blocks.of([[True]], 64, 128))),
+        ],
         "several GPUs: batch and heads apart": [(ROOT / "test/python/torch-sharded.py").exists],
         "several GPUs: rows of one document apart, head dims 64 and 128": [
             lambda: importlib.import_module("dash_attn.distributed").World

@@ -10,7 +10,7 @@ from ..kernel.problem import head_dims
 from ..support.records import Record
 from .runs import differences
 
-VERSION = 7
+VERSION = 8
 NAMED = 5  # of many alike
 SAME = "the certificates promise the same bits"
 # What follows from a field that differs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from ..errors import (
 )
 from .problem import head_dims
 from .runtime import Kernel
+
+# too long to be read
+BITMAP = re.compile(r"#dash\.blocks<q = (\d+), kv = (\d+), bits = dense<[^>]*> : [^>]*>>")
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,9 @@ class Explanation:
 
 def _in_words(kernel: Kernel) -> str:
     program = kernel.manifest["program"]
+    mask = BITMAP.sub(r"a bitmap of blocks of \1 x \2", program["mask"])
     return (
-        f"dash, {program['mask']} mask, {program['element']}, head dim"
+        f"dash, {mask} mask, {program['element']}, head dim"
         f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
         f"tiles {program['tiles']['q']} x {program['tiles']['kv']}"
         + (f", keys cut into pieces of {program['cut']} rows" if "cut" in program else "")

@@ -116,6 +116,10 @@ class Problem(ctypes.Structure):
         ("has_sink", ctypes.c_int32),
         ("softcap", ctypes.c_float),
         ("cut", ctypes.c_int64),
+        ("has_union", ctypes.c_int32),
+        *((name, ctypes.c_int64) for name in ("union_columns", "union_left", "union_right")),
+        ("has_blocks", ctypes.c_int32),
+        *((name, ctypes.c_int64) for name in ("block_q", "block_kv", "q_blocks", "kv_blocks")),
     ]
 
 

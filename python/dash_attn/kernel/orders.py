@@ -5,6 +5,9 @@ Where `auto` takes formulas, their kernel serves any sizes and makes its order i
 Where it searches, takes a kind without formulas for the mask, or the problem is small, the
 kernel is the same for all sizes, too, and its order a table for these: planned once, on the
 device once.
+
+Planners serve bands. Unions have the formulas of one kind, and a bitmap's program is compiled for
+its sizes, with its table.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
 # rows have 128, or there would be few of them. Packed ones vary in length, and most of the work is
 # in the long ones: there it is a mean.
 FLAT, SHORT, SHORT_MEAN = 96, 2048, 1280
-FEWEST_ROWS = 64  # of a q tile
+FEWEST_ROWS, LARGEST_Q_TILE = 64, 192  # of q tiles
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -73,11 +76,14 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     those that no kernel serves. At a level above `run` the order is that of packed sequences, so
     a sequence has the same bits in both."""
     parts = parts_of(wanted)
+    if wanted.mask.blocks is not None:  # there are no formulas
+        kind = SEARCHED if len(parts) == 1 else ""
+        return Ordered(tuple(one._replace(kind=kind, sizes=sizes) for one in parts), 0)
     if len(parts) > 1:
         of_kv, of_q = parts
         return Ordered((of_kv, _with_table(of_q, *sizes)), 0)
-    if wanted.level != "run":
-        return Ordered((wanted._replace(kind=kind_of_lists(wanted.window)),), 0)
+    if wanted.level != "run" or wanted.rules:
+        return Ordered((wanted._replace(kind=kind_of_lists(wanted.window, wanted.rules)),), 0)
     ordered = _choose(wanted._replace(takes_delta=False), sizes)
     return (
         replace(ordered, kernels=(ordered.wanted._replace(takes_delta=wanted.takes_delta),))
@@ -97,14 +103,17 @@ def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     decoding has other sizes in each step."""
     q_rows = sizes[3]
     found = _in_q_tiles(wanted, q_rows, is_short=q_rows < SHORT)
-    return found if wanted.cut else _with_table(found, *sizes)
+    is_for_any = wanted.cut and wanted.mask.blocks is None
+    return found if is_for_any else _with_table(found, *sizes)
 
 
 def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
     """The same, of items that own q tiles, with a table where there are few tiles."""
     batch, heads, _, q_rows, kv_rows = sizes
     pairs = batch * heads * -(-q_rows // ROWS_OF_TILE) * -(-kv_rows // ROWS_OF_TILE)
-    if pairs >= FEWEST_OF_FORWARDS:
+    if wanted.mask.blocks is not None:
+        return wanted._replace(sizes=sizes)
+    if pairs >= FEWEST_OF_FORWARDS or wanted.rules:
         return wanted
     # Rows of the same tiles have the same order; above MOST_TOGETHER tiles are no usual ones, and
     # in tiles of 96 columns kv tiles have 96 rows.
@@ -132,7 +141,15 @@ def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
     warpgroup, which compute fewer rows that are not there."""
     if wanted.cut and q_rows <= FEWEST_ROWS:
         return wanted._replace(q_tile=FEWEST_ROWS)
-    return wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
+    found = wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
+    blocks = wanted.mask.blocks
+    if blocks is None:
+        return found
+    # blocks are whole tiles
+    is_flat = max(wanted.head_dim, wanted.head_dim_v) <= FLAT
+    if blocks.q % (found.q_tile or (LARGEST_Q_TILE if is_flat else ROWS_OF_TILE)) == 0:
+        return found
+    return found._replace(q_tile=ROWS_OF_TILE if blocks.q % ROWS_OF_TILE == 0 else FEWEST_ROWS)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -176,9 +193,10 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
     """Manifest, PTX and table of a kernel whose order is chosen, or of packed sequences; no
     table where there is none."""
-    compiled = _compiled(for_any_sizes(wanted))
+    has_bitmap = wanted.mask.blocks is not None
+    compiled = _compiled(wanted if has_bitmap else for_any_sizes(wanted))
     manifest = compiled.manifest.encode()
-    if not wanted.sizes:
+    if not wanted.sizes or has_bitmap:
         return manifest, compiled.ptx, compiled.order
     lib, given = library(), named(dict(zip(SIZES, wanted.sizes)))
     with _said(wanted.sizes):

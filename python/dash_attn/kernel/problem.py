@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..reference import Mask
 from ..support.records import Record
 from .coverage import Coverage, ask, limits
+from .masks import mask_of, rules_of
 
 # how MLIR spells what frameworks call so
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
@@ -32,6 +33,7 @@ FULL, CAUSAL = (-1, -1), (-1, 0)
 # (docs/measurements.md). Bits follow from it, so nothing else chooses it.
 OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
+OF_UNIONS = "descending"  # of kinds with formulas, those for unions
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
 # Head dims above it have two programs, of dk and dv and of dq, with kinds of their own.
@@ -254,6 +256,11 @@ def window_of(causal: bool, window: Any) -> Window:
     return (window[0], 0 if causal else window[1])
 
 
+def sides_of(causal: bool, window: Any, mask: Mask | None) -> Window:
+    """The same where a mask may state it."""
+    return window_of(causal, window) if mask is None else (mask.left, mask.right)
+
+
 def refusal_of_array(
     name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str
 ) -> str | None:
@@ -396,7 +403,7 @@ class Wanted(NamedTuple):
     o and the LSE, at level `row` and in the order of `OF_OWN_SUMS`; q_tile: rows of its q tiles, 0
     for those that the compiler takes. Bits do not follow from them. gradients: those of
     `GRADIENTS` that it computes. cut: of a forward, rows of the pieces into which keys are cut; 0
-    where they are not."""
+    where they are not. rules: what the mask hides beside its window, as `rules_of` says it."""
 
     head_dim: int
     head_dim_v: int
@@ -416,6 +423,11 @@ class Wanted(NamedTuple):
     q_tile: int = 0
     gradients: str = ""
     cut: int = 0
+    rules: str = ""
+
+    @property
+    def mask(self) -> Mask:
+        return mask_of(*self.window, self.rules)
 
 
 def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
@@ -457,6 +469,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
     "cut": lambda record: record.number("cut", 0),
+    "rules": lambda record: rules_of(mask_of(-1, -1, record.text("rules"))),
 }
 
 
@@ -474,7 +487,7 @@ def for_any_sizes(wanted: Wanted) -> Wanted:
 def program_of(wanted: Wanted) -> tuple[str, str, str]:
     """What `Kernel.compile` takes: the program, its options and its name. If it has a table,
     that is for other sizes: those wanted are planned."""
-    mask = Mask(*wanted.window)
+    mask = wanted.mask
     sinks = ("sink",) if wanted.is_forward else ("sink", "dsink")
     clauses = " sequences(<?>)" * wanted.is_list
     if wanted.has_sink:
@@ -512,19 +525,35 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     return text, _options_of_backward(wanted), f"attention of {mask.name} mask"
 
 
-def kind_of_lists(window: Window) -> str:
-    return OF_LISTS.get(window, OF_OTHER_LISTS)
+def kind_of_lists(window: Window, rules: str = "") -> str:
+    return OF_UNIONS if rules else OF_LISTS.get(window, OF_OTHER_LISTS)
 
 
 def _options_of_forward(wanted: Wanted) -> str:
     q_tile = f" q-tile={wanted.q_tile}" if wanted.q_tile else ""
-    # a table that will not be used is small
-    table = " table=true sizes=heads:1,kv-heads:1,q:128,kv:128,batch:1" if wanted.sizes else ""
-    return f"kind={OF_OWN_SUMS}{q_tile}{table}"
+    return f"kind={OF_OWN_SUMS}{q_tile}{_table_of_own_sums(wanted)}"
+
+
+def _table_of_own_sums(wanted: Wanted) -> str:
+    """A table that will not be used is small; that of a bitmap is used."""
+    if not wanted.sizes:
+        return ""
+    stated = _stated_of_bitmap(wanted) or "heads:1,kv-heads:1,q:128,kv:128,batch:1"
+    return f" table=true sizes={stated}"
+
+
+def _stated_of_bitmap(wanted: Wanted) -> str:
+    """The sizes that a bitmap's table is for; empty without one."""
+    if wanted.mask.blocks is None:
+        return ""
+    names = "batch", "heads", "kv-heads", "q", "kv"
+    return ",".join(f"{name}:{size}" for name, size in zip(names, wanted.sizes))
 
 
 def _options_of_part(wanted: Wanted) -> str:
-    return _options_of_forward(wanted) if wanted.gradients == OF_Q else f"kind={OF_OWN_SUMS}"
+    if wanted.gradients == OF_Q:
+        return _options_of_forward(wanted)
+    return f"kind={OF_OWN_SUMS}{_table_of_own_sums(wanted)}"
 
 
 def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
@@ -537,11 +566,13 @@ def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
 
 
 def _options_of_backward(wanted: Wanted) -> str:
-    kind = kind_of_lists(wanted.window) if wanted.is_list else wanted.kind
+    kind = kind_of_lists(wanted.window, wanted.rules) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many
     # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
     apart = f" apart={wanted.apart}" if wanted.apart else ""
+    if stated := _stated_of_bitmap(wanted):
+        return f"kind={kind} table=true sizes={stated}"
     if wanted.sizes:  # a table that will not be used is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
         return f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1"

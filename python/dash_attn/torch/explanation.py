@@ -30,6 +30,7 @@ def explain(
     *,
     causal: bool = False,
     window: tuple[int, int] | None = None,
+    mask: Any = None,
     scale: float | None = None,
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
@@ -54,7 +55,7 @@ def explain(
         given = Lengths(*lengths[:2], *map(plain, lengths[2:]))
         options = causal, window, scale, plain(softcap), level, forward, layout, plain(cut)
         used = Used(seqused_q, seqused_k)
-        return _explained(Call(q, k, v, *options, sink, given, used))
+        return _explained(Call(q, k, v, *options, sink, given, used, mask))
     except Exception as error:
         return Explanation(said_of(error))
 
@@ -65,6 +66,7 @@ def _explained(call: Call) -> Explanation:
         return Explanation(reason)
     q, k, v = call.q, call.k, call.v
     rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
+    rest |= {"rules": call.rules}
     level = level_of_gradients(call.level)
     of_forward = rest | {"cut": call.cut or 0}
     is_list = call.lengths.are_given or call.used.are_given

@@ -21,7 +21,8 @@ NAME = f"{SPACE}::attention_forward"
 define(
     NAME,
     "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap=0.,"
-    " Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, int cut=0)"
+    " Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, int cut=0,"
+    ' str rules="")'
     " -> (Tensor, Tensor)",
 )
 SINK = 7  # its place among the arguments, in front of both offsets
@@ -39,6 +40,7 @@ def launch_forward(
     cu_q: torch.Tensor | None = None,
     cu_k: torch.Tensor | None = None,
     cut: int = 0,
+    rules: str = "",
     out: torch.Tensor | None = None,
     clears_rows: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -47,9 +49,10 @@ def launch_forward(
 
     softcap: 0 for none; sink: [heads] of float32. cu_q, cu_k: offsets of packed sequences; then
     the LSE is [heads, rows], rows outside of all sequences are 0 in o and -inf in the LSE, and
-    cu_k is cu_q if None. cut: rows of pieces of keys, 0 where they are not cut. out: memory for o.
-    clears_rows: without, rows of `out` outside of all sequences stay as they are. Raises
-    ArgumentError before anything is launched.
+    cu_k is cu_q if None. cut: rows of pieces of keys, 0 where they are not cut. rules: of the mask
+    beside its window, as `masks.rules_of` says them. out: memory for o. clears_rows: without, rows
+    of `out` outside of all sequences stay as they are. Raises ArgumentError before anything is
+    launched.
     """
     if not scale > 0:  # which a compiled program may have as a number that varies
         demand(refusal_of_scale(scale))
@@ -59,17 +62,17 @@ def launch_forward(
             lse.fill_(-torch.inf)
         tensors = {"cu_seqlens_q": cu_q, "cu_seqlens_kv": cu_q if cu_k is None else cu_k}
         tensors |= {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
-        pieces.forward((left, right), PACKED, scale, softcap, cut, clears_rows, **tensors)
+        pieces.forward((left, right), PACKED, scale, softcap, cut, rules, clears_rows, **tensors)
         return o, lse
     device = q.device.index
     stream = torch._C._cuda_getCurrentRawStream(device)
     seen = signature(q, k, v) if sink is None else signature(q, k, v, sink)
     steps = None if out is None else out.stride()
-    key = (NAME, seen, left, right, softcap, cut, stream, device, steps)
+    key = (NAME, seen, left, right, softcap, cut, rules, stream, device, steps)
     try:
         found = launches[key]  # none has a `seen` of None
     except KeyError:
-        found = _prepare(q, k, v, o, lse, sink, (left, right), softcap, cut, scale, stream)
+        found = _prepare(q, k, v, o, lse, sink, (left, right), softcap, cut, rules, scale, stream)
         # what is refused has no context
         if seen is not None and stream != PER_THREAD and found[0] is not None:
             if len(launches) >= MOST_LAUNCHES:
@@ -79,7 +82,7 @@ def launch_forward(
     addresses = (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr())
     if ready is None or (addresses[0] | addresses[1] | addresses[2] | addresses[3]) & odd:
         tensors = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "sink": sink}
-        pieces.forward((left, right), "bhsd", scale, softcap, cut, **tensors)
+        pieces.forward((left, right), "bhsd", scale, softcap, cut, rules, **tensors)
     else:
         ready.run_with(addresses if sink is None else (*addresses, sink.data_ptr()), scale)
     return o, lse
@@ -95,6 +98,7 @@ def _prepare(
     window: Window,
     softcap: float,
     cut: int,
+    rules: str,
     scale: float,
     stream: int,
 ) -> tuple[Launch | None, int]:
@@ -103,7 +107,7 @@ def _prepare(
     coverage = coverage_of(q, k, v)
     if not pieces.is_whole(q, k, "bhsd", coverage) or not all(map(is_readable, (q, k, v, o))):
         return None, 0
-    rest = {"softcap": softcap, "has_sink": sink is not None, "cut": cut}
+    rest = {"softcap": softcap, "has_sink": sink is not None, "cut": cut, "rules": rules}
     kernel = kernel_of(forward_of(q, k, v, window, "bhsd", **rest))
     launch = kernel.bind_forward(q, k, v, o, lse, sink=sink, scale=scale, stream=stream)
     return launch, coverage.alignment - 1

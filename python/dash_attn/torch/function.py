@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 import torch
 
 from ..kernel.coverage import Coverage
+from ..kernel.masks import Mask, rules_of
 from ..kernel.problem import (
     DASH,
     LAYOUTS,
@@ -15,7 +16,7 @@ from ..kernel.problem import (
     level_of_gradients,
     plain,
     plain_options,
-    window_of,
+    sides_of,
 )
 from . import pieces
 from .foreign import foreign_forward, foreign_operator
@@ -37,13 +38,14 @@ MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 
 
 class Accepted(NamedTuple):
-    """A call that is not refused. level: that of gradients. is_plain: kernels take its tensors as
-    they lie, where none of the bits `odd` of an address is set, in one launch; else the coverage
-    says how many slices there are, if more than one."""
+    """A call that is not refused. level: that of gradients; rules: of the mask. is_plain: kernels
+    take its tensors as they lie, where none of the bits `odd` of an address is set, in one launch;
+    else the coverage says how many slices there are, if more than one."""
 
     window: Window
     scale: float
     level: str
+    rules: str
     is_plain: bool
     odd: int = 0
     coverage: Coverage | None = None
@@ -60,6 +62,7 @@ def attention(
     *,
     causal: bool = False,
     window: tuple[int, int] | None = None,
+    mask: Mask | None = None,
     scale: float | None = None,
     cu_seqlens_q: torch.Tensor | None = None,
     cu_seqlens_k: torch.Tensor | None = None,
@@ -85,6 +88,7 @@ def attention(
     *,
     causal: bool = False,
     window: tuple[int, int] | None = None,
+    mask: Mask | None = None,
     scale: float | None = None,
     cu_seqlens_q: torch.Tensor | None = None,
     cu_seqlens_k: torch.Tensor | None = None,
@@ -109,6 +113,7 @@ def attention(
     *,
     causal: bool = False,
     window: tuple[int, int] | None = None,
+    mask: Mask | None = None,
     scale: float | None = None,
     cu_seqlens_q: torch.Tensor | None = None,
     cu_seqlens_k: torch.Tensor | None = None,
@@ -131,9 +136,11 @@ def attention(
     256, above 128 without a sink; that of v, and so of o, may be another one than that of q and
     k. With layout "bshd", tensors are [batch, rows, heads, head_dim]; None is "bhsd". window:
     (left, right), the columns that a row sees before and after its own, -1 for all; aligned at
-    the bottom right. scale: head_dim^-0.5 if None. return_lse: also returns the natural
-    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
-    that sees nothing. Under autocast, float32 is cast as for PyTorch's own attention.
+    the bottom right. mask: in place of causal and window a `dash_attn.reference.Mask`, which may be
+    a union with first columns, or have a bitmap over blocks of rows. scale: head_dim^-0.5 if None.
+    return_lse: also returns the natural logarithms of the sums, [batch, heads, rows] of float32,
+    with gradients; infinite for a row that sees nothing. Under autocast, float32 is cast as for
+    PyTorch's own attention.
 
     cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from
     0 to at most the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the
@@ -187,7 +194,7 @@ def attention(
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
         options = causal, window, scale, softcap, level, forward, cut
         used = Used(seqused_q, seqused_k)
-        o, lse = _of_sequences(q, k, v, sink, lengths, used, options, layout)
+        o, lse = _of_sequences(q, k, v, sink, lengths, used, options, layout, mask)
         return (o, lse) if return_lse else o
     key = None
     try:
@@ -196,6 +203,7 @@ def attention(
             and type(q) is type(k) is type(v) is torch.Tensor
             and tuple(map(type, (causal, window, scale, softcap, level, forward, layout, cut)))
             in _PLAIN
+            and (mask is None or type(mask) is Mask)
         ):
             key = (
                 q.shape,
@@ -217,16 +225,19 @@ def attention(
                 forward,
                 layout,
                 cut,
+                mask,
             )
         accepted = _accepted[key]  # asked once about calls that are alike
-    except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
+    # nested and sparse tensors have no strides, and a mask of lists has no hash
+    except (KeyError, RuntimeError, TypeError):
         options = causal, window, scale, softcap, level, forward, layout, cut
-        accepted = _accept(key, q, k, v, options, is_compiling)
+        accepted = _accept(key, q, k, v, options, mask, is_compiling)
     if sink is not None:
         demand(refusal_of_sink(sink, q, v, layout or LAYOUTS[0]))
     if accepted.coverage is not None:
         options = {
-            "window": accepted.window,
+            "mask": mask,
+            "window": None if mask is not None else accepted.window,
             "scale": accepted.scale,
             "softcap": softcap,
             "level": level,
@@ -255,7 +266,7 @@ def attention(
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
-    rest = softcap, sink, *_NO_LENGTHS, accepted.level, forward, cut or 0
+    rest = softcap, sink, *_NO_LENGTHS, accepted.level, forward, cut or 0, accepted.rules
     o, lse = apply(q, k, v, *accepted.window, accepted.scale, *rest)
     if layout == "bshd":
         o = o.transpose(1, 2)
@@ -271,12 +282,13 @@ def _of_sequences(
     used: Used,
     options: tuple[Any, ...],
     layout: Any,
+    mask: Any,
 ) -> Any:
     causal, window, scale, softcap, level, forward, cut = options
     causal, window, scale = plain_options(causal, window, scale)
     softcap, cut = plain(softcap), plain(cut)
     plain_ones = causal, window, scale, softcap, level, forward, layout, cut
-    call = Call(q, k, v, *plain_ones, sink, lengths, used)
+    call = Call(q, k, v, *plain_ones, sink, lengths, used, mask)
     demand(refusal_of_call(call))
     layout, batch = call.layout_of_tensors, q.shape[0]
     if used.are_given:
@@ -285,7 +297,7 @@ def _of_sequences(
     scale = q.shape[2] ** -0.5 if scale is None else scale
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
     filled = lengths.filled(q, k)
-    rest = float(softcap), sink, *filled, level_of_gradients(level), forward, cut or 0
+    rest = float(softcap), sink, *filled, level_of_gradients(level), forward, cut or 0, call.rules
     o, lse = apply(q, k, v, *call.sides, scale, *rest)
     if not used.are_given:
         return o, lse
@@ -294,7 +306,7 @@ def _of_sequences(
 
 
 def _accept(
-    key: Any, q: Any, k: Any, v: Any, options: tuple[Any, ...], is_compiling: bool
+    key: Any, q: Any, k: Any, v: Any, options: tuple[Any, ...], mask: Any, is_compiling: bool
 ) -> Accepted:
     """Raises ArgumentError where something is refused. key: of calls that are alike; None where
     options have to become plain before there is one."""
@@ -307,14 +319,15 @@ def _accept(
         )
         if not is_compiling and _is_key(*options) and (seen := signature(q, k, v)) is not None:
             key = (seen, q.device, k.device, v.device, *options)
-            if key in _accepted:
+            if mask is None and key in _accepted:
                 return _accepted[key]
-    demand(refusal_of_call(Call(q, k, v, *options)))
+    demand(refusal_of_call(Call(q, k, v, *options, mask=mask)))
     causal, window, scale, _, level, _, layout, _ = options
-    sides, layout = window_of(causal, window), layout or LAYOUTS[0]
+    sides, layout = sides_of(causal, window, mask), layout or LAYOUTS[0]
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
     scale = q.shape[3] ** -0.5 if scale is None else scale
-    found = Accepted(sides, scale, level_of_gradients(level), is_plain)
+    rules = "" if mask is None else rules_of(mask)
+    found = Accepted(sides, scale, level_of_gradients(level), rules, is_plain)
     if key is not None:
         coverage = coverage_of(q, k, v, layout)
         is_whole = pieces.is_whole(q, k, layout, coverage)
@@ -363,6 +376,7 @@ def _forward(
     level: str,
     forward: str,
     cut: int,
+    rules: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE. level: of gradients alone."""
     plain = is_plain(q, k, v)  # then without the operators, which cost the host more
@@ -371,7 +385,7 @@ def _forward(
         return function(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
     function = launch_forward if plain else forward_operator
     numbers = None if sink is None else sink.float()
-    return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k, cut)
+    return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k, cut, rules)
 
 
 class Attention(torch.autograd.Function):
@@ -387,9 +401,9 @@ class Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
         if do is None and dlse is None:
-            return (None,) * 15
+            return (None,) * 16
         q, k, v, o, lse, sink, cu_q, cu_k = ctx.saved_tensors
-        left, right, scale, softcap, level = ctx.given
+        left, right, scale, softcap, level, rules = ctx.given
         if do is None:
             do = torch.zeros_like(o)
         if torch.is_grad_enabled():
@@ -400,18 +414,33 @@ class Attention(torch.autograd.Function):
             function = gradients
         numbers = None if sink is None else sink.float()
         dq, dk, dv, dsink = function(
-            do, q, k, v, o, lse, left, right, scale, dlse, numbers, cu_q, cu_k, level, softcap
+            do,
+            q,
+            k,
+            v,
+            o,
+            lse,
+            left,
+            right,
+            scale,
+            dlse,
+            numbers,
+            cu_q,
+            cu_k,
+            level,
+            softcap,
+            rules,
         )
         if dsink is not None:
             dsink = dsink.sum(0).to(sink.dtype)
-        return dq, dk, dv, *[None] * 4, dsink, *[None] * 7
+        return dq, dk, dv, *[None] * 4, dsink, *[None] * 8
 
 
 def _keep(ctx: Any, given: tuple[Any, ...], o: torch.Tensor, lse: torch.Tensor) -> None:
     """What the backward pass takes."""
-    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, *_ = given
+    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, *_, rules = given
     ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
-    ctx.given = (left, right, scale, softcap, level)
+    ctx.given = (left, right, scale, softcap, level, rules)
     ctx.set_materialize_grads(False)
 
 
@@ -443,7 +472,7 @@ define(
     NAME,
     "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap, Tensor? sink,"
     " Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
-    " str level, str forward, int cut) -> (Tensor, Tensor)",
+    " str level, str forward, int cut, str rules) -> (Tensor, Tensor)",
 )
 
 

@@ -23,7 +23,8 @@ define(
     NAME,
     "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float"
     " scale, Tensor? dlse=None, Tensor? sink=None, Tensor? cu_seqlens_q=None, Tensor?"
-    ' cu_seqlens_k=None, str level="run", float softcap=0.) -> (Tensor, Tensor, Tensor, Tensor)',
+    ' cu_seqlens_k=None, str level="run", float softcap=0., str rules="")'
+    " -> (Tensor, Tensor, Tensor, Tensor)",
 )
 SINK = 10  # its place among the arguments, in front of both offsets
 
@@ -124,25 +125,29 @@ def launch_any(
     cu_k: torch.Tensor | None = None,
     level: str = "run",
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[torch.Tensor | None, ...]:
     """What the operator does: dq, dk, dv and dsink, None without a sink, on the current stream.
 
     dlse: the gradient of the LSE, of its shape: [batch, heads, rows] of float32. sink: [heads] of
-    float32, whose gradient is of each batch by itself, [batch, heads] of float32. cu_q, cu_k:
+    float32, whose gradient is of each batch by itself, [batch, heads] of float32. rules: of the
+    mask beside its window, as `masks.rules_of` says them. cu_q, cu_k:
     offsets of packed sequences, which then are the batch; all else is as `attention` has it,
     gradients of rows outside of all sequences are 0, and cu_k is cu_q if None. Raises
     ArgumentError before anything is launched.
     """
-    if cu_q is None and dlse is None and sink is None and level == "run" and not softcap:
+    is_usual = dlse is None and sink is None and level == "run" and not softcap and not rules
+    if cu_q is None and is_usual:
         return *launch(do, q, k, v, o, lse, left, right, scale), None
     o, delta = in_place_of_o(do, o, lse, dlse)
     tensors = {"q": q, "k": k, "v": v, "do": do, "o": o, "lse": lse, "delta": delta, "sink": sink}
     if cu_q is None:
         found = like_inputs(q, k, v, sink, cu_q)
         tensors |= zip(pieces.GRADIENTS, found)
-        pieces.backward((left, right), "bhsd", scale, softcap, level, **tensors)
+        pieces.backward((left, right), "bhsd", scale, softcap, level, rules, **tensors)
         return found
     has = {"has_sink": sink is not None, "takes_delta": delta is not None, "softcap": softcap}
+    has |= {"rules": rules}
     kernels = kernels_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
     found = like_inputs(q, k, v, sink, cu_q)
     tensors |= zip(pieces.GRADIENTS, found)

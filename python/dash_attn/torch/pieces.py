@@ -28,12 +28,14 @@ def forward(
     scale: float,
     softcap: float,
     cut_rows: int = 0,
+    rules: str = "",
     clears_rows: bool = False,
     **tensors: torch.Tensor | None,
 ) -> None:
     """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. cut_rows: of
-    pieces of keys, 0 where they are not cut; clears_rows: whether rows outside of all packed
-    sequences are filled, too. Raises ArgumentError, and then some may be filled."""
+    pieces of keys, 0 where they are not cut; rules: of the mask beside its window; clears_rows:
+    whether rows outside of all packed sequences are filled, too. Raises ArgumentError, and then
+    some may be filled."""
     given = _readable(tensors)
     slices = [None] if layout == PACKED else slices_of(*_shapes(tensors), layout)
     for which in slices:
@@ -50,6 +52,7 @@ def forward(
             softcap=softcap,
             has_sink="sink" in one,
             cut=cut_rows,
+            rules=rules,
         )
         kernel_of(wanted).forward(**one, layout=layout, scale=scale, clears_rows=clears_rows)
     _give_back(given, tensors, RESULTS)
@@ -61,6 +64,7 @@ def backward(
     scale: float,
     softcap: float = 0.0,
     level: str = "run",
+    rules: str = "",
     **tensors: torch.Tensor | None,
 ) -> None:
     """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
@@ -78,6 +82,7 @@ def backward(
             takes_delta="delta" in one,
             softcap=softcap,
             level=level,
+            rules=rules,
         ).kernels
         _run([kernel_of(wanted) for wanted in kernels], one, layout, scale)
     _give_back(given, tensors, GRADIENTS)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..kernel import coverage, problem, sequences
+from ..kernel import coverage, masks, problem, sequences
 from ..kernel.coverage import Coverage
 from ..kernel.problem import (
     CAUSAL,
@@ -29,9 +29,9 @@ from ..kernel.problem import (
 ELEMENTS = {getattr(torch, name): element for name, element in problem.ELEMENTS.items()}
 DEVICE = "cuda"
 NUMBERS = (int, float, torch.SymFloat)
-# No compiled program can call libdash. torch.compiler.assume_constant_result does this, too, but
-# imports all of the compiler.
-for asked in (coverage.ask, coverage.limits):
+# No compiled program can call libdash, nor has to read a bitmap.
+# torch.compiler.assume_constant_result does this, too, but imports all of the compiler.
+for asked in (coverage.ask, coverage.limits, masks.rules_of, masks.refusal_of_rules):
     asked._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 # Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any, NamedTuple
 
 import torch
 
-from ..kernel.coverage import ask
-from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, refusal_of, window_of
+from ..kernel.coverage import UNKNOWN, ask
+from ..kernel.masks import refusal_of_mask, refusal_of_rules, rules_of
+from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, refusal_of, sides_of
 from .problem import (
     NO_LENGTHS,
     Lengths,
@@ -42,11 +44,17 @@ class Call(NamedTuple):
     sink: Any = None
     lengths: Lengths = NO_LENGTHS
     used: Used = ALL_USED
+    mask: Any = None
 
     @property
     def sides(self) -> Window:
         """The columns that rows see; of a call whose options are not refused."""
-        return window_of(self.causal, self.window)
+        return sides_of(self.causal, self.window, self.mask)
+
+    @property
+    def rules(self) -> str:
+        """What the mask hides beside these; of such a call."""
+        return "" if self.mask is None else rules_of(self.mask)
 
     @property
     def layout_of_tensors(self) -> str:
@@ -59,7 +67,10 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
     reads_offsets: also looks at the numbers in offsets of packed sequences and in lengths that
     are used, and waits for the device.
     """
-    if reason := refusal_of_options(call[3:11], call.lengths, call.used.are_given):
+    reason = refusal_of_mask(call.mask, call.causal, call.window) or refusal_of_options(
+        call[3:11], call.lengths, call.used.are_given
+    )
+    if reason:
         return reason
     if call.used.are_given:
         reason = _of_used(call, reads_offsets)
@@ -67,7 +78,25 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
         reason = _of_sequences(call, reads_offsets)
     else:
         reason = _of_batch(call)
-    return reason or _of_cut(call) or refusal_of_device(call.q.device.index)
+    return reason or _of_mask(call) or _of_cut(call) or refusal_of_device(call.q.device.index)
+
+
+def _of_mask(call: Call) -> str | None:
+    if not call.rules:
+        return None
+    if call.forward != DASH:
+        return (
+            "mask: no forward pass of PyTorch has unions and bitmaps; leave out"
+            f' forward="{call.forward}"'
+        )
+    layout = call.layout_of_tensors
+    is_list = call.lengths.are_given or call.used.are_given
+    rows = UNKNOWN, UNKNOWN
+    if call.mask.blocks is not None and not is_list:
+        # of stated rows: a program that is being traced serves these alone
+        rows = tuple(index(one.shape[layout.index("s")]) for one in (call.q, call.k))
+    columns = index(call.q.shape[-1]), index(call.v.shape[-1])
+    return refusal_of_rules(call.mask, *columns, is_list, *rows)
 
 
 def _of_cut(call: Call) -> str | None:

@@ -30,7 +30,16 @@ static const DashProblem unknown = {{"", 0},
                                     0,
                                     0,
                                     0,
-                                    0};
+                                    0,
+                                    0,
+                                    DASH_UNKNOWN,
+                                    -1,
+                                    -1,
+                                    0,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN,
+                                    DASH_UNKNOWN};
 
 static int set(DashProblem *problem, const char *argument) {
   const char *value = strchr(argument, '=');
@@ -41,12 +50,25 @@ static int set(DashProblem *problem, const char *argument) {
   struct {
     const char *name;
     int64_t *number;
-  } numbers[] = {{"capability", &problem->capability}, {"headDim", &problem->headDim},
-                 {"headDimV", &problem->headDimV},     {"left", &problem->left},
-                 {"right", &problem->right},           {"batch", &problem->batch},
-                 {"heads", &problem->heads},           {"kvHeads", &problem->kvHeads},
-                 {"qRows", &problem->qRows},           {"kvRows", &problem->kvRows},
-                 {"sequences", &problem->sequences},   {"cut", &problem->cut}};
+  } numbers[] = {{"capability", &problem->capability},
+                 {"headDim", &problem->headDim},
+                 {"headDimV", &problem->headDimV},
+                 {"left", &problem->left},
+                 {"right", &problem->right},
+                 {"batch", &problem->batch},
+                 {"heads", &problem->heads},
+                 {"kvHeads", &problem->kvHeads},
+                 {"qRows", &problem->qRows},
+                 {"kvRows", &problem->kvRows},
+                 {"sequences", &problem->sequences},
+                 {"cut", &problem->cut},
+                 {"unionColumns", &problem->unionColumns},
+                 {"unionLeft", &problem->unionLeft},
+                 {"unionRight", &problem->unionRight},
+                 {"blockQ", &problem->blockQ},
+                 {"blockKv", &problem->blockKv},
+                 {"qBlocks", &problem->qBlocks},
+                 {"kvBlocks", &problem->kvBlocks}};
   for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
     if (IS(numbers[i].name)) {
       *numbers[i].number = strtoll(value, NULL, 10);
@@ -62,6 +84,10 @@ static int set(DashProblem *problem, const char *argument) {
     problem->softcap = strtof(value, NULL);
   else if (IS("hasSink"))
     problem->hasSink = atoi(value);
+  else if (IS("hasUnion"))
+    problem->hasUnion = atoi(value);
+  else if (IS("hasBlocks"))
+    problem->hasBlocks = atoi(value);
   else
     return 0;
   return 1;

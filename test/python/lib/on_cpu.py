@@ -12,6 +12,7 @@ import torch
 from torch._meta_registrations import alloc_with_matching_layout
 
 from dash_attn import reference
+from dash_attn.kernel.masks import mask_of
 from dash_attn.reference import Mask
 from dash_attn.torch.delta import in_place_of_o
 from dash_attn.torch.forward import outputs
@@ -149,6 +150,7 @@ def own_forward(
     cu_q: Any = None,
     cu_k: Any = None,
     cut: int = 0,
+    rules: str = "",
     out: Any = None,
     clears_rows: bool = True,
 ) -> tuple[Any, ...]:
@@ -157,7 +159,8 @@ def own_forward(
     FORWARDS.append("dash")
     o, lse = outputs(q, k, v, cu_q)
     o = o if out is None else out
-    rest = {"scale": scale, "mask": Mask(left, right), "softcap": softcap or None, "sink": sink}
+    rest = {"scale": scale, "mask": mask_of(left, right, rules), "sink": sink}
+    rest |= {"softcap": softcap or None}
     if cu_q is None:
         one, sums = reference.forward(q, k, v, **rest)
         return o.copy_(one), lse.copy_(sums)
@@ -190,6 +193,7 @@ def gradients_of_lists(
     level: str = "run",
     dlse: Any = None,
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
@@ -205,7 +209,7 @@ def gradients_of_lists(
                 *given,
                 lse[None, :, of_q],
                 scale=scale,
-                mask=Mask(left, right),
+                mask=mask_of(left, right, rules),
                 softcap=softcap or None,
                 delta=delta,
             )
@@ -236,6 +240,7 @@ def gradients(
     layout: str = "bhsd",
     dlse: Any = None,
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[Any, ...]:
     LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
@@ -244,7 +249,7 @@ def gradients(
         *given,
         lse,
         scale=q.shape[3] ** -0.5 if scale is None else scale,
-        mask=Mask(left, right),
+        mask=mask_of(left, right, rules),
         softcap=softcap or None,
         delta=in_place_of_o(do, o, lse, dlse)[1],
     )
@@ -275,6 +280,7 @@ def launch_with_sink(
     scale: float,
     dlse: Any = None,
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, sink{of_lse(dlse)}", (left, right), scale))
     found = reference.backward(
@@ -285,7 +291,7 @@ def launch_with_sink(
         o,
         lse,
         scale=scale,
-        mask=Mask(left, right),
+        mask=mask_of(left, right, rules),
         sink=sink,
         softcap=softcap or None,
         delta=in_place_of_o(do, o, lse, dlse)[1],
@@ -312,6 +318,7 @@ def launch_list_with_sink(
     level: str,
     dlse: Any = None,
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[Any, ...]:
     LAUNCHED.append((f"dash, packed, sink{of_lse(dlse)}", (left, right), scale))
     deltas = in_place_of_o(do, o, lse, dlse)[1]
@@ -327,7 +334,7 @@ def launch_list_with_sink(
                 *given,
                 lse[None, :, of_q],
                 scale=scale,
-                mask=Mask(left, right),
+                mask=mask_of(left, right, rules),
                 sink=sink,
                 softcap=softcap or None,
                 delta=delta,
@@ -357,6 +364,7 @@ def launch_any(
     cu_k: Any = None,
     level: str = "run",
     softcap: float = 0.0,
+    rules: str = "",
 ) -> tuple[Any, ...]:
     """The operator of the backward pass."""
     given, sinks, numbers = (
@@ -367,11 +375,11 @@ def launch_any(
     if cu_q is not None:
         function = launch_list if sink is None else launch_list_with_sink
         offsets = (cu_q, cu_q if cu_k is None else cu_k)
-        found = function(*given, *sinks, *offsets, *numbers, level, dlse, softcap)
+        found = function(*given, *sinks, *offsets, *numbers, level, dlse, softcap, rules)
     elif sink is not None:
-        found = launch_with_sink(*given, sink, *numbers, dlse, softcap)
+        found = launch_with_sink(*given, sink, *numbers, dlse, softcap, rules)
     else:
-        found = gradients("dash", *given, *numbers, dlse=dlse, softcap=softcap)
+        found = gradients("dash", *given, *numbers, dlse=dlse, softcap=softcap, rules=rules)
     return found if len(found) == 4 else (*found, None)
 
 
