@@ -209,9 +209,6 @@ static LogicalResult verifyHandsOut(WorkersOp workers) {
     return workers.emitOpError() << "hands out items, which one role loads and the others are "
                                     "told of; got ";
   };
-  if (!workers.getBeginsAhead())
-    return workers.emitOpError() << "hands out items, whose end consumers are told of: expected "
-                                    "'begins_ahead'";
   if (workers.getTrace())
     return workers.emitOpError() << "hands out items, and a trace says what each worker's own list "
                                     "has, so none is traced";

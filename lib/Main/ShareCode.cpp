@@ -94,7 +94,9 @@ struct ShareCode : public dash::impl::ShareCodeBase<ShareCode> {
     SmallVector<WorkersOp> found;
     getOperation()->walk([&](WorkersOp workers) {
       // Records of a trace say by their role which warpgroup they are of.
-      if (workers.getBeginsAhead() && !workers.getTrace())
+      bool isForward =
+          workers.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      if (isForward && !workers.getTrace())
         found.push_back(workers);
     });
     for (WorkersOp workers : found) {

@@ -47,8 +47,9 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
       if (failed(cutRoles(items, consumers, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
-      bool beginsAhead = beginAhead && isForward(items);
-      buildRoles(cut, beginsAhead, handOut && beginsAhead && isOfOpenList(items));
+      // Tiles behind all rows of a list cannot be loaded: descriptors begin in front of tensors.
+      bool beginsAhead = beginAhead && isForward(items) && !items.getSequencesAttr();
+      buildRoles(cut, beginsAhead, handOut && isForward(items) && isOfOpenList(items));
       ++numSplit;
     }
   }

@@ -290,7 +290,7 @@ func.func @channel_without_name() {
 // Where items are drawn, one role knows which is next.
 func.func @two_roles_draw() {
   // expected-error @below {{'dash.workers' op hands out items, which one role loads and the others are told of; got producers 'load-q' and 'load-kv'}}
-  dash.workers hands_out begins_ahead {
+  dash.workers hands_out {
     dash.role "load-q" producer warps(1) {
       %n = dash.num_items
     }
@@ -305,7 +305,7 @@ func.func @two_roles_draw() {
 
 func.func @adds_have_an_order() {
   // expected-error @below {{'dash.workers' op hands out items, which one role loads and the others are told of; got a reducer, 'reduce'}}
-  dash.workers hands_out begins_ahead {
+  dash.workers hands_out {
     dash.role "load" producer warps(1) {
       %n = dash.num_items
     }
@@ -320,20 +320,8 @@ func.func @adds_have_an_order() {
 
 func.func @none_draws() {
   // expected-error @below {{'dash.workers' op hands out items, which one role loads and the others are told of; got no producer}}
-  dash.workers hands_out begins_ahead {
-    dash.role "compute" consumer warps(4) {
-      %n = dash.num_items
-    }
-  }
-  return
-}
-
-// -----
-
-func.func @nobody_is_told() {
-  // expected-error @below {{'dash.workers' op hands out items, whose end consumers are told of: expected 'begins_ahead'}}
   dash.workers hands_out {
-    dash.role "load" producer warps(1) {
+    dash.role "compute" consumer warps(4) {
       %n = dash.num_items
     }
   }
@@ -344,7 +332,7 @@ func.func @nobody_is_told() {
 
 func.func @records_are_of_lists() {
   // expected-error @below {{'dash.workers' op hands out items, and a trace says what each worker's own list has, so none is traced}}
-  dash.workers trace(100) hands_out begins_ahead {
+  dash.workers trace(100) hands_out {
     dash.role "load" producer warps(1) {
       %n = dash.num_items
     }

@@ -31,7 +31,7 @@
 // CHECK:          dash.store_row %{{.+}}[%[[SEQUENCE]], %[[HEAD]], %[[TILE]]]
 
 // Where items are drawn, one role has all loads: Q of the item, then K and V of its steps.
-// DRAWN:      dash.workers {{.*}}hands_out begins_ahead {
+// DRAWN:      dash.workers {{.*}}hands_out {
 // DRAWN:      dash.role "load" producer warps(1)
 // DRAWN:        dash.load %{{.+}}[%seq, %head, %q]
 // DRAWN-NEXT:   dash.num_steps

@@ -93,21 +93,24 @@ def AwaitItems : Pass<"dash-await-items", "::mlir::ModuleOp"> {
 def HandOutItems : Pass<"dash-hand-out-items", "::mlir::ModuleOp"> {
   let summary = "Let workers draw their items while a program runs";
   let description = [{
-    Where `dash.workers` says `hands_out`, the loop over a list of the role that loads becomes a
-    loop until no item is left (`scf.while`).
+    Where `dash.workers` says `hands_out`, the loops of its roles over a list become loops until no
+    item is left (`scf.while`).
 
-    It begins with the item of its worker's number, and draws the next one (`dash.draw_item`) when
-    all tiles of this one are on their way: not before, or a short item would wait behind a long one
-    while others idle. The item behind the last one tells consumers to end (`dash-await-items`).
+    The role that loads begins with the item of its worker's number, and draws the next one
+    (`dash.draw_item`) when all tiles of this one are on their way: not before, or a short item
+    would wait behind a long one while others idle. Behind the last item it fills one more slot of
+    the channel that tells of items, with -1 in place of a number of steps. A consumer waits for
+    that slot as for an item's, reads the number, and ends.
 
     To a worker, what it draws is a list, whose end it learns last. So what passes have proven
-    before for any list of its own holds.
+    before for any list of its own holds. The slot at the end is one more use of its channel, which
+    waits as the others do, and nothing is filled behind it.
 
     Items are drawn in the order of one list, which `NAME_order` writes: longer sequences first,
     each in the order of its formulas. Whatever worker is free first takes the next. Bits do not
     depend on it where nothing is summed across items, as in forwards.
 
-    Needs: `dash-assign-roles=hand-out=true`, `dash-await-items`, `dash-outline-workers`, and the
+    Needs: `dash-assign-roles=hand-out=true`, `dash-insert-waits`, `dash-outline-workers`, and the
     proofs before it. Leaves: all else. Does not: decide which programs hand out.
 
     (* example filepath=test/Main/hand-out-items.mlir *)
@@ -119,8 +122,8 @@ def HandOutItems : Pass<"dash-hand-out-items", "::mlir::ModuleOp"> {
 def ShareCode : Pass<"dash-share-code", "::mlir::ModuleOp"> {
   let summary = "Give the warpgroups of a consumer one code";
   let description = [{
-    Replaces the copies of a forward's consumer (`begins_ahead`), one for each warpgroup, by one
-    role of all their warps, where their bodies are equal. What the first and the last copy do
+    Replaces the copies of a forward's consumer, one for each warpgroup, by one role of all their
+    warps, where their bodies are equal. What the first and the last copy do
     beside it, the first give of the tensor core and its last take, stand in branches on the warp.
     From here on what differs by warpgroup is computed from its number: rows of tiles, named
     barriers.

@@ -190,8 +190,8 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     pieces, an order deals items as well as drawing does, without asking memory at each.
 
     With `begin-ahead=true`, the next item of a forward begins beside the end of this one
-    (`begins_ahead`), which drawn items need: what begins behind the last one says that none is
-    left.
+    (`begins_ahead`), but in lists: descriptors of a list begin in front of its tensors, and a tile
+    that is all behind rows would touch what is there.
 
     Needs: `dash-choose-tiling`, `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and
     everything outside of the items. Does not: decide when something happens, or where it lies;
