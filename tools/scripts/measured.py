@@ -21,7 +21,7 @@ def newest(root: Path, what: str) -> tuple[dict, str]:
     ]
     if not records:
         sys.exit(f"error: expected a record {RECORDS}/*-{what}.json, found none")
-    return max(records, key=lambda record: record[0]["date"])
+    return max(reversed(records), key=lambda record: record[0]["date"])  # of a day, the last name
 
 
 def replace(page: str, name: str, text: str) -> str:
