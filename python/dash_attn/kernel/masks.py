@@ -105,6 +105,15 @@ def mask_of(left: int, right: int, rules: str) -> Mask:
     return mask
 
 
+def are_rules(text: str) -> bool:
+    """Whether `rules_of` writes this text for some mask."""
+    try:
+        mask_of(-1, -1, text)
+    except ValueError:
+        return False
+    return True
+
+
 def refusal_of_rules(
     mask: Mask, head_dim: int, head_dim_v: int, is_list: bool, q_rows: int, kv_rows: int
 ) -> str | None:

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..reference import Mask
 from ..support.records import Record
 from .coverage import Coverage, ask, limits
-from .masks import mask_of, rules_of
+from .masks import are_rules, mask_of
 
 # how MLIR spells what frameworks call so
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
@@ -469,7 +469,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
     "cut": lambda record: record.number("cut", 0),
-    "rules": lambda record: rules_of(mask_of(-1, -1, record.text("rules"))),
+    "rules": lambda record: record.line("rules", "rules of a mask, each once", are_rules),
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,6 +89,10 @@ class Record:
 
     def text(self, name: str) -> str:
         return self._get(name, "one line of text", _is_line)
+
+    def line(self, name: str, what: str, is_such: Callable[[str], bool]) -> str:
+        """One line of text, which is such a one."""
+        return self._get(name, what, lambda value: _is_line(value) and is_such(value))
 
     def name(self, name: str) -> str:
         """The name of a file in a folder that is known: no path, and no option of a tool."""
