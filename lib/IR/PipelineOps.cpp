@@ -225,6 +225,23 @@ static LogicalResult verifyHandsOut(WorkersOp workers) {
   return producer ? success() : refuse() << "no producer";
 }
 
+/// A tile behind all rows stands for steps that an item has not: of a list none can be loaded, and
+/// where items own kv tiles its products would be added.
+static LogicalResult verifyBeginsAhead(WorkersOp workers) {
+  if (!workers.getBeginsAhead())
+    return success();
+  bool hasConsumer = false;
+  for (RoleOp role : workers.getRoles()) {
+    hasConsumer |= role.isConsumer();
+    if (ItemsOp items = role.getItems(); items && (!items.ownsQ() || items.getSequencesAttr()))
+      return workers.emitOpError() << "begins items ahead, which items of batches that own q tiles "
+                                      "do; those of role '"
+                                   << role.getName() << "' are of others";
+  }
+  return hasConsumer ? success()
+                     : workers.emitOpError("begins items ahead, and has no consumer to do so");
+}
+
 LogicalResult WorkersOp::verifyRegions() {
   RoleOp first;
   for (RoleOp role : getRoles()) {
@@ -242,7 +259,8 @@ LogicalResult WorkersOp::verifyRegions() {
       return emitOpError() << "role '" << role.getName() << "' must run the items of role '"
                            << first.getName() << "'";
   }
-  if (failed(verifySlotsFit(*this)) || failed(verifyHandsOut(*this)))
+  if (failed(verifySlotsFit(*this)) || failed(verifyHandsOut(*this)) ||
+      failed(verifyBeginsAhead(*this)))
     return failure();
   return first ? success() : emitOpError("needs a role");
 }

@@ -111,17 +111,10 @@ private:
 
 struct AwaitItems : public dash::impl::AwaitItemsBase<AwaitItems> {
   void runOnOperation() override {
-    SmallVector<RoleOp> consumers;
-    getOperation()->walk([&](RoleOp role) {
-      if (role.isConsumer() && cast<WorkersOp>(role->getParentOp()).getBeginsAhead())
-        consumers.push_back(role);
-    });
-    for (RoleOp role : consumers) {
-      scf::ForOp loop = findItemsLoop(role);
-      if (!loop) {
-        role.emitError() << "has no loop over items; run --dash-read-order first";
-        return signalPassFailure();
-      }
+    FailureOr<SmallVector<scf::ForOp>> loops = findLoopsAhead(getOperation());
+    if (failed(loops))
+      return signalPassFailure();
+    for (scf::ForOp loop : *loops) {
       if (failed(UntilTold(loop).run()))
         return signalPassFailure();
       ++numChanged;

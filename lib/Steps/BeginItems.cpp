@@ -60,8 +60,7 @@ public:
       return lookUp(next);
     };
     auto made = loop.replaceWithAdditionalYields(b, lookUp(first), false, yieldNext);
-    if (failed(made))
-      return loop.emitError("begins items ahead, and cannot carry what it begins with");
+    assert(succeeded(made) && "a for loop carries any values");
     loop = cast<scf::ForOp>(made->getOperation());
     releaseLast();
     for (Operation *op : llvm::reverse(beginning.ops))
@@ -150,17 +149,10 @@ private:
 
 struct BeginItems : public dash::impl::BeginItemsBase<BeginItems> {
   void runOnOperation() override {
-    SmallVector<RoleOp> consumers;
-    getOperation()->walk([&](RoleOp role) {
-      if (role.isConsumer() && cast<WorkersOp>(role->getParentOp()).getBeginsAhead())
-        consumers.push_back(role);
-    });
-    for (RoleOp role : consumers) {
-      scf::ForOp loop = findItemsLoop(role);
-      if (!loop) {
-        role.emitError() << "has no loop over items; run --dash-read-order first";
-        return signalPassFailure();
-      }
+    FailureOr<SmallVector<scf::ForOp>> loops = findLoopsAhead(getOperation());
+    if (failed(loops))
+      return signalPassFailure();
+    for (scf::ForOp loop : *loops) {
       FailureOr<ItemBeginning> beginning = findItemBeginning(loop);
       if (failed(beginning) || failed(Rotation(loop, std::move(*beginning)).run()))
         return signalPassFailure();

@@ -330,6 +330,39 @@ func.func @none_draws() {
 
 // -----
 
+func.func @none_begins() {
+  // expected-error @below {{'dash.workers' op begins items ahead, and has no consumer to do so}}
+  dash.workers begins_ahead {
+    dash.role "load" producer warps(1) {
+      %n = dash.num_items
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+func.func @sums_would_grow(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.workers' op begins items ahead, which items of batches that own q tiles do; those of role 'compute' are of others}}
+  dash.workers begins_ahead {
+    dash.role "compute" consumer warps(8) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @records_are_of_lists() {
   // expected-error @below {{'dash.workers' op hands out items, and a trace says what each worker's own list has, so none is traced}}
   dash.workers trace(100) hands_out {

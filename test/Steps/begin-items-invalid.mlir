@@ -31,3 +31,29 @@ func.func @no_product_of_each_item() {
   }
   return
 }
+
+// -----
+
+!Q = !dash.channel<tensor<64x128xbf16>, index>
+!V = !dash.channel<tensor<64x128xbf16>, index>
+func.func @known_too_late() {
+  dash.workers begins_ahead {
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    %v_tiles = dash.channel "v" depth(2) : !V
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      // expected-error @+1 {{begins items ahead, and the first use of the next item is not known before this one ends}}
+      %last = scf.for %i = %c0 to %n step %c1 iter_args(%first = %c0) -> (index) {
+        %q, %steps = dash.wait %q_tiles[%first] : !Q -> tensor<64x128xbf16>, index
+        %s = dash.matmul %q, transpose %q : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x64xf32>
+        dash.release %q_tiles[%first] : !Q
+        %v, %next = dash.wait %v_tiles[%i] : !V -> tensor<64x128xbf16>, index
+        dash.release %v_tiles[%i] : !V
+        scf.yield %next : index
+      }
+    }
+  }
+  return
+}

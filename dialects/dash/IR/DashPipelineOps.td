@@ -134,6 +134,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `hands out items, which one role loads and the others are told of; got producers 'load-q' and
       'load-kv'`, and so for `a reducer, 'reduce'` and `no producer`
+    - `begins items ahead, which items of batches that own q tiles do; those of role 'load' are of
+      others`, and `begins items ahead, and has no consumer to do so`
     - `hands out items, and a trace says what each worker's own list has, so none is traced`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];

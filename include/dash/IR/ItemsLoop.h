@@ -16,6 +16,23 @@ inline scf::ForOp findItemsLoop(RoleOp role) {
   return scf::ForOp();
 }
 
+/// The loops of consumers that begin items ahead; or an error.
+inline FailureOr<SmallVector<scf::ForOp>> findLoopsAhead(Operation *root) {
+  SmallVector<scf::ForOp> loops;
+  WalkResult result = root->walk([&](RoleOp role) -> WalkResult {
+    if (!role.isConsumer() || !cast<WorkersOp>(role->getParentOp()).getBeginsAhead())
+      return WalkResult::advance();
+    scf::ForOp loop = findItemsLoop(role);
+    if (!loop)
+      return role.emitError() << "has no loop over items; run --dash-read-order first";
+    loops.push_back(loop);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return loops;
+}
+
 /// The number of steps of the item behind the last, with which a role is told that it ends.
 constexpr int64_t noItemIsLeft = -1;
 
