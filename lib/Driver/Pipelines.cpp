@@ -73,6 +73,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
   manager.addPass(createOutlineProgram(OutlineProgramOptions{options.tickets}));
   manager.addPass(createPeelWalks());
+  manager.addPass(createSkipHiddenSteps());
   manager.addPass(createReadOrder());
   manager.addPass(createDistributeTiles());
   manager.addPass(createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions}));

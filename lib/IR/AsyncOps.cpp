@@ -184,6 +184,21 @@ LogicalResult LogProbabilityOp::verify() {
                        << (isOfRows ? "row" : "column") << " of the scores, got " << found;
 }
 
+int64_t VisibleStepsOp::getRowsOfWarpgroup() {
+  auto role = (*this)->getParentOfType<RoleOp>();
+  int64_t warpgroups = role.getWarpgroups().value_or(role.getNumWarpgroups());
+  return getTiles().getQ() / warpgroups;
+}
+
+LogicalResult VisibleStepsOp::verify() {
+  auto role = (*this)->getParentOfType<RoleOp>();
+  int64_t warpgroups = role ? role.getWarpgroups().value_or(role.getNumWarpgroups()) : 1;
+  if (warpgroups > 0 && getTiles().getQ() % warpgroups == 0)
+    return success();
+  return emitOpError() << "deals " << getTiles().getQ() << " rows of a q tile to " << warpgroups
+                       << " warpgroups, expected a multiple";
+}
+
 LogicalResult HideOp::verify() {
   if (bool(getChannel()) != bool(getSlot()) || bool(getChannel()) != bool(getIndices()))
     return emitOpError("needs a channel, its slot and indices to read again, or none of them");

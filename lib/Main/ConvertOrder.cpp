@@ -139,10 +139,30 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
   }
 };
 
+struct ConvertVisibleSteps : KernelPattern<VisibleStepsOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(VisibleStepsOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    if (!consumer)
+      return rewriter.notifyMatchFailure(op, "only a consumer's warpgroups have rows");
+    PtxBuilder b(op.getLoc(), rewriter);
+    int64_t rows = op.getRowsOfWarpgroup();
+    Value lastRow = consumer->ofWarpgroup(b, [&](int64_t one) { return one * rows + rows - 1; });
+    Value lastColumn = b.max(b.add(word(b, adaptor.getLead()), lastRow), b.i32(0));
+    Value seen = b.add(arith::DivUIOp::create(b, lastColumn, b.i32(op.getTiles().getKv())), 1);
+    Value steps = word(b, adaptor.getSteps());
+    Value least = b.add(steps, -int64_t(op.getHidden()));
+    rewriter.replaceOp(op, index(b, b.min(steps, b.max(seen, least))));
+    return success();
+  }
+};
+
 } // namespace
 
 void dash::populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
                                  RewritePatternSet &patterns) {
   patterns.add<ConvertDrawItem, ConvertNumItems, ConvertReadItem, ConvertReadPart, ConvertReadVisit,
-               ConvertBandLead>(types, patterns.getContext(), kernel);
+               ConvertBandLead, ConvertVisibleSteps>(types, patterns.getContext(), kernel);
 }

@@ -120,6 +120,11 @@ std::string RolePrinter::number(unsigned reg) const {
   case Opcode::Select:
     return formatv("({0} -> {1} : {2})", in(*definition, 0), in(*definition, 1),
                    in(*definition, 2));
+  case Opcode::VisibleSteps: {
+    HiddenSteps hidden = HiddenSteps::of(*definition);
+    return formatv("({0} > {1} && {2} < {0} % {3} -> {0} - {1} : {0})", in(*definition, 0),
+                   hidden.most, hidden.warpgroup, hidden.warpgroups);
+  }
   case Opcode::Compare:
     switch (cast<arith::CmpIOp>(definition->op).getPredicate()) {
     case arith::CmpIPredicate::eq:

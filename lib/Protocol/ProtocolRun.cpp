@@ -126,6 +126,8 @@ bool ProtocolRun::compute(Process &process, const Instruction &instruction) {
     return give(in(1) ? in(0) % in(1) : in(0));
   case Opcode::Select:
     return give(in(0) ? in(1) : in(2));
+  case Opcode::VisibleSteps:
+    return give(HiddenSteps::of(instruction).visible(in(0)));
   case Opcode::Compare:
     return give(arith::applyCmpPredicate(cast<arith::CmpIOp>(instruction.op).getPredicate(),
                                          APInt(64, in(0)), APInt(64, in(1))));

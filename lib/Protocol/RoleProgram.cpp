@@ -65,6 +65,7 @@ private:
         .Case<arith::DivUIOp>([](auto) { return Opcode::Divide; })
         .Case<arith::RemUIOp>([](auto) { return Opcode::Remainder; })
         .Case<arith::CmpIOp>([](auto) { return Opcode::Compare; })
+        .Case<VisibleStepsOp>([](auto) { return Opcode::VisibleSteps; })
         .Case<arith::SelectOp>([](auto) { return Opcode::Select; })
         .Case<NumItemsOp>([](auto) { return Opcode::NumItems; })
         .Case<ReadItemOp>([](auto) { return Opcode::ReadItem; })
@@ -280,6 +281,13 @@ FailureOr<RoleProgram> RoleProgram::read(RoleOp role) {
   if (failed(reader.read(role.getBody())))
     return failure();
   return std::move(reader.program);
+}
+
+HiddenSteps HiddenSteps::of(const Instruction &instruction) {
+  auto op = cast<VisibleStepsOp>(instruction.op);
+  auto role = op->getParentOfType<RoleOp>();
+  return {int64_t(op.getHidden()), int64_t(role.getWarpgroup().value_or(0)),
+          int64_t(role.getWarpgroups().value_or(1))};
 }
 
 int64_t dash::countArrivals(RoleOp role, const Sync &arrival) {

@@ -16,6 +16,7 @@ enum class Opcode : uint8_t {
   Divide,
   Remainder,
   Compare,
+  VisibleSteps,
   Select,
   Copy,
   Jump,
@@ -80,6 +81,18 @@ struct RoleProgram {
 
   /// Fails, with an error at the op, if the effect of an op is unknown.
   static FailureOr<RoleProgram> read(RoleOp role);
+};
+
+/// How many steps an item hides from a warpgroup in the model, which has no masks: as many as may
+/// be from the first `steps mod warpgroups` of them, as a mask hides more from earlier rows. So
+/// lists of items have all that masks give: from none, from some, from all but the last.
+struct HiddenSteps {
+  int64_t most, warpgroup, warpgroups;
+
+  static HiddenSteps of(const Instruction &instruction);
+  int64_t visible(int64_t steps) const {
+    return steps > most && warpgroup < steps % warpgroups ? steps - most : steps;
+  }
 };
 
 /// How many threads of a role arrive together at a barrier.

@@ -51,6 +51,40 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
   }];
 }
 
+def VisibleStepsOp : Dash_Op<"visible_steps", [Pure, InsideRole]> {
+  let summary = "Steps of an item whose tiles a warpgroup's rows see";
+  let description = [{
+    The number of steps of an item without those at its end whose kv tile the mask hides from all
+    rows of this warpgroup. It follows from the lead of the first step's tile: the lead of a step is
+    smaller by the rows of a kv tile than that of the step before. At least one step counts as seen,
+    and at most `hidden` do not. The rows of the q tile are dealt to the warpgroups of the role, so
+    each of them has a number of its own.
+
+    **Preconditions**: the item owns its q tile and walks kv tiles upward, without gaps; the lead is
+    that of the item's first step; the mask is a band.
+    **Postconditions**: from 1 to the number of steps, if that is at least 1; the mask hides each
+    step that does not count from all rows of the warpgroup.
+    **Example**: `%seen = dash.visible_steps %steps lead(%lead) tiles(<q = 192, kv = 128>)
+    hidden(1)`, as in test/Steps/skip-hidden-steps.mlir.
+    **Errors**
+    - `deals 80 rows of a q tile to 3 warpgroups, expected a multiple`
+    - `stands inside 'dash.role' only: channels connect roles`
+  }];
+  let arguments = (ins
+    Arg<Index, "steps of the item">:$steps, Arg<Index, "lead of the first step's tile">:$lead,
+    Arg<TilesAttr, "rows of the tiles">:$tiles,
+    Arg<ConfinedAttr<I64Attr, [IntPositive]>, "the most steps that do not count">:$hidden);
+  let results = (outs Res<Index, "steps that count">:$result);
+  let assemblyFormat = [{
+    $steps `lead` `(` $lead `)` `tiles` `(` $tiles `)` `hidden` `(` $hidden `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Rows of the q tile that a warpgroup has.
+    int64_t getRowsOfWarpgroup();
+  }];
+  let hasVerifier = 1;
+}
+
 class Dash_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
     : Dash_StagedOp<opMnemonic, !listconcat([Pure, InsideRole], traits)>;
 

@@ -31,6 +31,29 @@ def PeelWalks : Pass<"dash-peel-walks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SkipHiddenSteps : Pass<"dash-skip-hidden-steps", "::mlir::ModuleOp"> {
+  let summary = "A warpgroup stops at the last kv tile that its own rows see";
+  let description = [{
+    The warpgroups of a consumer share the kv tiles of an item, and have rows of the q tile each. At
+    the diagonal the earlier rows see fewer tiles than the later ones. Here a warpgroup's loop over
+    steps ends where its own rows see nothing more (`dash.visible_steps`). A loop over the steps
+    that are left gives the tensor core and the slots on, so that the others find what they expect.
+    Bits stay: a tile that a row does not see changes nothing in that row.
+
+    A warpgroup that waits for slots of later steps still holds the one of its last product. So the
+    steps that it leaves out are fewer than the slots of each channel.
+
+    Needs: `dash-peel-walks`. Leaves: items that own kv tiles, masks without a bound to the right,
+    unions and bitmaps, walks with one stage, channels with one slot, and walks whose products read
+    a tile of the step before, as those of dQ. Does not: leave out steps in front, which a window
+    hides, or a part of a tile.
+
+    (* example filepath=test/Steps/skip-hidden-steps.mlir *)
+  }];
+  let statistics = [Statistic<"numSkipping", "num-skipping", "Number of loops that end early">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ReadOrder : Pass<"dash-read-order", "::mlir::ModuleOp"> {
   let summary = "Turn items and walks into loops that read the order";
   let description = [{
