@@ -28,7 +28,7 @@ from both_ways import flash3_of  # noqa: E402
 
 from dash_attn import Kernel, reference  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
-from dash_attn.measure.timing import Variant, measure_whole  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_entries, measure_whole  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
@@ -253,6 +253,39 @@ def measured(
     }
 
 
+def measured_main(
+    dims: tuple[int, int], mask: str, rows: int, rounds: int, rng: random.Random
+) -> dict[str, Any]:
+    """The time of the main kernel alone, from which a file of costs has its prices
+    (tools/scripts/fit_parts.py)."""
+    head_dim, of_v = dims
+    heads, batch = HIDDEN // head_dim, TOKENS // rows
+    q, k, v = inputs(head_dim, of_v, rows, rows, batch, heads, heads, dtype=torch.bfloat16)
+    o, lse = q.new_empty(*q.shape[:3], of_v), torch.empty(q.shape[:3], device="cuda")
+    kernel = compiled(mask, head_dim, of_v)
+    launch = kernel.bind_forward(q, k, v, o, lse, scale=head_dim**-0.5)
+    variant = Variant("dash", launch.run, launch=launch)
+    measure_entries([variant], rounds, None, rng)
+    return {
+        "head_dims": list(dims),
+        "mask": mask,
+        "rows": rows,
+        "batch": batch,
+        "heads": heads,
+        "main_ms": {"forward": round(statistics.median(variant.entries["main"]), 4)},
+    }
+
+
+def of_prices(rounds: int) -> list[dict[str, Any]]:
+    rng, found = random.Random(0), []
+    for dims in ((64, 64), (128, 128), *DIMS):
+        for mask in ("causal", "full"):
+            for rows in (512, 1024, 2048, 4096, 8192, 16384):
+                found.append(measured_main(dims, mask, rows, rounds, rng))
+                print(found[-1], flush=True)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -260,8 +293,17 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--prices", action="store_true", help="measure main kernels alone, for a file of costs"
+    )
     arguments = parser.parse_args()
     torch.manual_seed(0)
+    about = {"commit": commit(), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    if arguments.prices:
+        prices = of_prices(arguments.rounds)
+        if arguments.json:
+            write_record(arguments.json, {**about, "speeds": prices})
+        return 0
     errors, bits, speeds = [], [], []
     for case in CASES:
         errors.append(check_error(case, arguments.repeats))
@@ -279,14 +321,7 @@ def main() -> int:
     if arguments.json:
         write_record(
             arguments.json,
-            {
-                "commit": commit(),
-                "gpu": torch.cuda.get_device_name(),
-                "torch": torch.__version__,
-                "errors": errors,
-                "rows": bits,
-                "speeds": speeds,
-            },
+            {**about, "errors": errors, "rows": bits, "speeds": speeds},
         )
     wrong = [
         one

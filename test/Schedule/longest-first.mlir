@@ -101,7 +101,7 @@
 // Items that own q tiles go in bundles of heads. The first one goes up the workers, the next one down.
 
 // BUNDLES-LABEL: schedule longest-first of @attention_fwd
-// BUNDLES:         makespan     146.6, lower bound 142.8: 1.027 of it
+// BUNDLES:         makespan      84.0, lower bound 82.2: 1.023 of it
 // BUNDLES:       step |     w0     w1
 // BUNDLES-NEXT:     0 | h0 0,4 h0 0,3
 // BUNDLES:          7 | h0 0,0 h1 0,4
@@ -112,11 +112,11 @@
 // other kinds stay as they are.
 
 // FORMULAS:      order        level row, made for 7 workers, 1 part, formulas
-// FORMULAS:      makespan     83.9, lower bound 73.4: 1.142 of it
+// FORMULAS:      makespan     46.9, lower bound 42.2: 1.110 of it
 // DEALT:         order        level row, made for 7 workers, 1 part, a table
-// DEALT:         makespan     78.1, lower bound 73.4: 1.063 of it
+// DEALT:         makespan     44.6, lower bound 42.2: 1.055 of it
 // IN-TURN:       order        level row, made for 7 workers, 1 part, a table
-// IN-TURN:       makespan     83.7, lower bound 73.4: 1.140 of it
+// IN-TURN:       makespan     48.8, lower bound 42.2: 1.156 of it
 // IN-TURN:         0 | h0 0,0 h0 0,1 h0 0,2 h0 0,3 h0 0,4 h1 0,0 h1 0,1
 
 // A head of 157 tiles on 132 workers: two heads side by side.

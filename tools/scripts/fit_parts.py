@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""fit_parts.py RECORD: prices of programs of dk and dv, and of dq, as a file of costs has them.
+"""fit_parts.py RECORD: prices of programs of dk and dv, of dq, and of forwards, as a file of costs
+has them.
 
-RECORD is one of test/Device/part_programs.py. A line is printed for each program, pair of head dims
-and class of masks: what predicts the times of the main kernels best, over all lengths. What is said
-of each goes to standard error. dash_attn and libdash have to be found, as in a test.
+RECORD is one of test/Device/part_programs.py, or of test/Device/forwards.py --prices. A line is
+printed for each program, pair of head dims and class of masks: what predicts the times of the main
+kernels best, over all lengths. What is said of each goes to standard error. dash_attn and libdash
+have to be found, as in a test.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
 #include "dash/Schedule/JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 
@@ -60,8 +61,9 @@ bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   if (!object.mapOptional("headDimV", price.headDimV) || !object.map("mask", price.mask) ||
       !object.map("compute", price.cost.compute) || !object.map("boundary", price.cost.boundary))
     return false;
-  if (!price.isWhole() && price.program != "dk dv" && price.program != "dq") {
-    path.field("program").report("expected 'dk dv' or 'dq', or none of a whole backward");
+  if (!price.isWhole() && !llvm::is_contained({"dk dv", "dq", "forward"}, price.program)) {
+    path.field("program").report(
+        "expected 'dk dv', 'dq' or 'forward', or none of a whole backward");
     return false;
   }
   for (auto [key, headDim] :
@@ -94,15 +96,22 @@ Priced dash::findPriced(ItemsOp items, const Problem &problem) {
 }
 
 static Priced toPriced(StringRef program) {
-  return program.empty() ? Priced::Whole : program == "dq" ? Priced::OfQ : Priced::OfKv;
+  return llvm::StringSwitch<Priced>(program)
+      .Case("", Priced::Whole)
+      .Case("dq", Priced::OfQ)
+      .Case("forward", Priced::Forward)
+      .Default(Priced::OfKv);
+}
+
+static StringRef nameOf(Priced program) {
+  return program == Priced::OfQ ? "dq" : program == Priced::OfKv ? "dk and dv" : "a forward";
 }
 
 /// "head dim 64", or "dq at head dims 192 and 128".
 static std::string describe(Priced program, int64_t headDim, int64_t headDimV) {
   if (program == Priced::Whole)
     return "head dim " + std::to_string(headDim);
-  return llvm::formatv("{0} at head dims {1} and {2}", program == Priced::OfQ ? "dq" : "dk and dv",
-                       headDim, headDimV);
+  return llvm::formatv("{0} at head dims {1} and {2}", nameOf(program), headDim, headDimV);
 }
 
 static bool readPrices(const json::Value &value, std::vector<Price> &prices, json::Path path) {

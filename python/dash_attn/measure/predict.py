@@ -1,8 +1,8 @@
 """What the cost model predicts: makespans of orders, by the dash-opt that libdash has inside.
 
 A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of
-order; head_dim_v where v has another head dim than q and k; program where it has a part of the
-gradients, "dk dv" or "dq".
+order; head_dim_v where v has another head dim than q and k; program where it is none of a whole
+backward: "forward", or a part of the gradients, "dk dv" or "dq".
 """
 
 from __future__ import annotations
@@ -49,20 +49,42 @@ def program(rows: Sequence[Row]) -> str:
         q, o = (f"memref<{batch}x{heads}x{q_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
         k, v = (f"memref<{batch}x{kv_heads}x{kv_rows}x{dim}xbf16, {STRIDES}>" for dim in dims)
         lse = f"memref<{batch}x{heads}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
-        of = {name: type for name, type in zip(GRADIENTS, (q, k, v))}
-        if part := row.get("program"):
-            of = {name: of[name] for name in part.split()}
-        outs = ", ".join(f"{name} = %{name}" if part else f"%{name}" for name in of)
+        types = q, k, v, o, lse
+        part = row.get("program")
+        is_forward = part == "forward"
+        arguments, attention = _forward(types) if is_forward else _backward(types, part)
         functions.append(
-            f"""func.func @problem{index}(%q: {q}, %k: {k}, %v: {v}, %do: {o}, %o: {o}, %lse: {lse},
-    {", ".join(f"%{name}: {type}" for name, type in of.items())}, %scale: f32) {{
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {k}, {v}, {o}, {lse}, {o})
-      outs({outs} : {", ".join(of.values())}) mask(<{row["mask"]}>) level(run) scale(%scale)
+            f"""func.func @problem{index}({arguments}, %scale: f32) {{
+  {attention} mask(<{row["mask"]}>) level({"row" if is_forward else "run"}) scale(%scale)
   return
 }}
 """
         )
     return "".join(functions)
+
+
+def _forward(types: tuple[str, ...]) -> tuple[str, str]:
+    q, k, v, o, lse = types
+    arguments = f"%q: {q}, %k: {k}, %v: {v}, %o: {o}, %lse: {lse}"
+    return arguments, (
+        f"dash.attention_fwd ins(%q, %k, %v : {q}, {k}, {v})\n      outs(%o, %lse : {o}, {lse})"
+    )
+
+
+def _backward(types: tuple[str, ...], part: str | None) -> tuple[str, str]:
+    q, k, v, o, lse = types
+    of = {name: type for name, type in zip(GRADIENTS, (q, k, v))}
+    if part:
+        of = {name: of[name] for name in part.split()}
+    outs = ", ".join(f"{name} = %{name}" if part else f"%{name}" for name in of)
+    arguments = ", ".join(
+        [f"%q: {q}, %k: {k}, %v: {v}, %do: {o}, %o: {o}, %lse: {lse}"]
+        + [f"%{name}: {type}" for name, type in of.items()]
+    )
+    return arguments, (
+        f"dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {k}, {v}, {o}, {lse}, {o})\n"
+        f"      outs({outs} : {', '.join(of.values())})"
+    )
 
 
 def report(text: str, options: str, form: str = "json") -> Any:
