@@ -66,30 +66,81 @@ def demand_equal(found: torch.Tensor, expected: torch.Tensor, within: float = 0.
 
 def static_caches() -> None:
     """First tokens in a buffer that is longer: the rest of it is not seen. Later tokens: how many
-    are before them lies on the device."""
+    are before them lies on the device, and the cache counts on before its layers attend."""
     dash, eager = (model.eval() for model in models(LlamaForCausalLM, LlamaConfig, **GROUPED))
     for rows in (1, 5, 12):
-        found = []
-        for model in (dash, eager):
-            cache = StaticCache(config=model.config, max_cache_len=20)
+        caches = [StaticCache(config=model.config, max_cache_len=20) for model in (dash, eager)]
+        for tokens in (TOKENS[:, :rows], TOKENS[:, :1], TOKENS[:, 3:7]):
             with torch.no_grad():
-                found.append(model(TOKENS[:, :rows], past_key_values=cache).logits)
-            if model is dash:
-                text = refused(
-                    lambda cache=cache: dash(TOKENS[:, :1], past_key_values=cache), ArgumentError
+                demand_equal(
+                    *(
+                        model(tokens, past_key_values=cache).logits
+                        for model, cache in zip((dash, eager), caches)
+                    )
                 )
-        demand_equal(*found)
-        assert (
-            text
-            == PLACE
-            + "a cache whose length the host knows, found one whose length is on the device, as a"
-            " StaticCache has it behind its first tokens; use a DynamicCache, or choose"
+    found = [
+        model.generate(
+            TOKENS, max_new_tokens=3, cache_implementation="static", disable_compile=True
+        )
+        for model in (dash, eager)
+    ]
+    assert torch.equal(*found), found
+    windows = [
+        model.eval()
+        for model in models(MistralForCausalLM, MistralConfig, **GROUPED, sliding_window=4)
+    ]
+    caches = [StaticCache(config=model.config, max_cache_len=20) for model in windows]
+    for tokens in (TOKENS[:, :5], TOKENS[:, 5:6], TOKENS[:, 6:9]):
+        with torch.no_grad():
+            demand_equal(
+                *(
+                    model(tokens, past_key_values=cache).logits
+                    for model, cache in zip(windows, caches)
+                )
+            )
+
+
+def lengths_on_the_device() -> None:
+    """What is not served there is said: padding, a bound to both sides, slices, other arguments."""
+    offset = torch.tensor(4)
+    ones = torch.ones(2, 8)
+    seen = mask(batch_size=2, q_length=2, kv_length=20, q_offset=offset, attention_mask=ones)
+    offset += 100  # as a cache does
+    assert seen.used is not None and seen.used.tolist() == [6, 6]
+    padded = ones.clone()
+    padded[1, 0] = 0
+    given = {"batch_size": 2, "q_length": 2, "kv_length": 20}
+    for wrong, hides in ((padded, 1), (ones[:, :5], 0)):
+        text = refused(
+            lambda wrong=wrong: mask(**given, q_offset=torch.tensor(4), attention_mask=wrong),
+            ArgumentError,
+        )
+        assert text == PLACE + (
+            f"sequences of one length, found an attention_mask that hides {hides} tokens as"
+            " padding, or is shorter than what the cache holds; leave padding out, or choose"
             " another one"
         ), text
-    assert "a cache whose length the host knows" in refused(
-        lambda: dash.generate(TOKENS, max_new_tokens=3, cache_implementation="static"),
-        ArgumentError,
+    assert "cut while the length of a cache is on the device" in refused(
+        lambda: seen[:, :, :1], ArgumentError
     )
+    both = masking_utils.sliding_window_bidirectional_overlay(3)
+    wide = mask(**given, q_offset=torch.tensor(4), mask_function=both)
+    q, k = (torch.zeros(2, 2, rows, 64, dtype=torch.bfloat16) for rows in (2, 20))
+    offsets = torch.tensor([0, 2], dtype=torch.int32)
+    for where, function in (
+        (" with packed documents, or a window to both sides", lambda: attend(None, q, k, k, wide)),
+        (" beside cu_seq_lens", lambda: attend(None, q, k, k, seen, cu_seq_lens_q=offsets)),
+    ):
+        text = refused(function, ArgumentError)
+        assert text == PLACE + (
+            f"a cache whose length the host knows{where}, found one whose length is on the device,"
+            " as a StaticCache has it behind its first tokens; use a DynamicCache, or choose"
+            " another one"
+        ), text
+
+
+def caches_behind_others() -> None:
+    dash, eager = (model.eval() for model in models(LlamaForCausalLM, LlamaConfig, **GROUPED))
     # Several rows behind others, which a causal mask of a square does not say.
     with torch.no_grad():
         caches = [model(TOKENS[:, :5], use_cache=True).past_key_values for model in (dash, eager)]
@@ -440,6 +491,8 @@ def compiled() -> None:
 
 
 static_caches()
+lengths_on_the_device()
+caches_behind_others()
 windows_that_nobody_hands_on()
 windows_to_both_sides()
 contradictions()

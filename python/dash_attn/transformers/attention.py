@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..errors import ArgumentError
 from ..torch import attention
 from .documents import (
     WITH_OFFSETS,
@@ -68,13 +69,18 @@ def attend(
         raise refuse("a softcap above 0, or None", spelled(softcap))
     rows, columns = query.shape[2], key.shape[2]
     seen = _demand_mask(attention_mask, rows, columns)
+    has_used = seen.used is not None
     # columns behind the last row's own
-    hidden = seen.kv_offset + columns - (seen.q_offset + rows) if seen.right is not None else 0
+    hidden = (
+        seen.kv_offset + columns - (seen.q_offset + rows)
+        if seen.right is not None and not has_used
+        else 0
+    )
     if hidden > 0 and seen.right == 0:  # a buffer that is longer than what was written to it
         columns -= hidden
         key, value = key[:, :, :columns], value[:, :, :columns]
     elif (
-        seen.left is not None or seen.right is not None
+        not has_used and (seen.left is not None or seen.right is not None)
     ) and seen.q_offset + rows != seen.kv_offset + columns:
         raise refuse(
             "a mask whose last row and last column are one token",
@@ -83,11 +89,19 @@ def attend(
         )
     _demand_agreement(module, seen, is_causal, sliding_window, rows, columns)
     if (world := current_world()) is not None:
+        if has_used:
+            raise _length_on_device("in a world")
         return attend_in(
             world, query, key, value, seen, position_ids, scaling, s_aux, softcap
         ), None
-    sides = _sides(seen, rows, columns)
     options = {"scale": scaling, "sink": s_aux, "softcap": 0.0 if softcap is None else softcap}
+    if has_used:
+        if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
+            raise _length_on_device("beside cu_seq_lens")
+        bounds = {"causal": True} if seen.left is None else {"window": (seen.left, 0)}
+        o = attention(query, key, value, seqused_k=seen.used, **bounds, **options)
+        return o.transpose(1, 2).contiguous(), None
+    sides = _sides(seen, rows, columns)
     if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
         if query.shape[0] != 1:
             raise refuse(
@@ -144,15 +158,21 @@ def _demand_mask(given: Any, rows: int, columns: int) -> Mask:
             f"{given.q_length} rows and {given.kv_length} columns as the mask has",
             f"{rows} and {columns}",
         )
-    if (given.left is not None or given.right is not None) and isinstance(
-        given.q_offset, torch.Tensor
+    if (
+        (given.left is not None or given.right is not None)
+        and isinstance(given.q_offset, torch.Tensor)
+        and given.used is None
     ):
-        raise refuse(
-            "a cache whose length the host knows",
-            "one whose length is on the device, as a StaticCache has it behind its first tokens",
-            "use a DynamicCache, or choose another one",
-        )
+        raise _length_on_device("with packed documents, or a window to both sides")
     return given
+
+
+def _length_on_device(where: str) -> ArgumentError:
+    return refuse(
+        f"a cache whose length the host knows {where}",
+        "one whose length is on the device, as a StaticCache has it behind its first tokens",
+        "use a DynamicCache, or choose another one",
+    )
 
 
 def _demand_agreement(

@@ -32,7 +32,8 @@ class Mask:
     None for no bound; of packed documents those of its own document only.
 
     q_length, kv_length: how many rows and columns there are. q_offset: an int, or a tensor where
-    the host does not know it.
+    the host does not know it, which a cache goes on counting with. used: then how many columns are
+    written, rows of this mask among them, [batch] of int32 on the device.
     """
 
     q_length: int
@@ -42,6 +43,7 @@ class Mask:
     left: int | None = None
     right: int | None = None
     documents: Documents | None = None
+    used: torch.Tensor | None = None
     batch: int = 1  # for those who look at the shape
 
     ndim = 4  # transformers takes it for a mask that is there already
@@ -85,11 +87,11 @@ class Mask:
         rows, columns = (
             range(length)[one] for length, one in zip((self.q_length, self.kv_length), index[2:])
         )
-        if self.documents is not None and (len(rows), len(columns)) != (
-            self.q_length,
-            self.kv_length,
-        ):
-            _refuse_use("cut while documents are packed")
+        if (len(rows), len(columns)) != (self.q_length, self.kv_length):
+            if self.documents is not None:
+                _refuse_use("cut while documents are packed")
+            if self.used is not None:
+                _refuse_use("cut while the length of a cache is on the device")
         return dataclasses.replace(
             self,
             q_length=len(rows),
@@ -172,7 +174,12 @@ def mask(
         if isinstance(q_offset, torch.Tensor)
         else min(q_offset + q_length, kv_offset + kv_length)
     )
-    if attention_mask is not None and not (seen.right == 0 and known is None):
+    used = None
+    if known is None and seen.right == 0 and seen.documents is None:
+        used = _used(q_offset, q_length - kv_offset, batch_size)
+    if attention_mask is not None and used is not None:
+        _refuse_padding_before(attention_mask[:, kv_offset:], used)
+    elif attention_mask is not None:
         _refuse_padding(
             attention_mask, kv_offset, known if seen.right == 0 else kv_offset + kv_length
         )
@@ -180,8 +187,37 @@ def mask(
         None if seen.documents is None else Documents.of(seen.documents.expand(batch_size, -1))
     )
     return Mask(
-        q_length, kv_length, q_offset, kv_offset, seen.left, seen.right, documents, batch_size
+        q_length,
+        kv_length,
+        q_offset,
+        kv_offset,
+        seen.left,
+        seen.right,
+        documents,
+        used,
+        batch_size,
     )
+
+
+def _used(q_offset: torch.Tensor, more: int, batch: int) -> torch.Tensor:
+    """A copy: the cache counts on in the tensor that it gave, before its layers attend."""
+    return (q_offset + more).to(torch.int32).reshape(1).expand(batch).contiguous()
+
+
+def _refuse_padding_before(attention_mask: torch.Tensor, used: torch.Tensor) -> None:
+    """The same where only the device knows how many columns rows see."""
+    places = torch.arange(attention_mask.shape[1], device=attention_mask.device)
+    is_seen = attention_mask.bool() | (places >= used.to(places.device)[:, None])
+    is_right = is_seen.all() & (used <= attention_mask.shape[1]).all().to(is_seen.device)
+    if cannot_wait(is_seen):
+        torch._assert_async(is_right, "attention_mask with padding")
+    elif not bool(is_right):
+        raise refuse(
+            "sequences of one length",
+            f"an attention_mask that hides {int((~is_seen).sum())} tokens as padding, or is"
+            " shorter than what the cache holds",
+            "leave padding out, or choose another one",
+        )
 
 
 def _refuse_padding(attention_mask: torch.Tensor, begin: int, end: int) -> None:
