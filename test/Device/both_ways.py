@@ -39,6 +39,8 @@ TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 MOST_ERROR, MOST_LSE_ERROR = 6e-3, 2e-6
 BF16, F16 = torch.bfloat16, torch.float16
+CONTROL = "dash again"  # what the difference of two times of the same thing is
+PARTS = ("errors", "rows", "speeds", "lists")
 Tensors = list[torch.Tensor]
 
 # options of attention, its mask, head dims, q rows, kv rows, batch, heads, kv heads, element, sink
@@ -203,7 +205,9 @@ def measured(head_dim: int, causal: bool, rows: int, rounds: int, rng: Any) -> d
     window = (-1, 0 if causal else -1)
     aten, sdpa = torch.ops.aten, torch.nn.functional.scaled_dot_product_attention
     o, lse = torch.empty_like(tensors[0]), torch.empty(tensors[0].shape[:3], device="cuda")
-    variants = [Variant("dash", lambda: attention(*tensors, causal=causal))]
+    variants = [
+        Variant(name, lambda: attention(*tensors, causal=causal)) for name in ("dash", CONTROL)
+    ]
     wanted = forward_of(*tensors, window, "bhsd")
     for tile in (128, 192) if head_dim == 64 else ():
         launch = kernel_of(wanted._replace(q_tile=tile)).bind_forward(*tensors, o, lse)
@@ -279,21 +283,24 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part of the record")
     arguments = parser.parse_args()
+    parts = arguments.only or PARTS
     torch.manual_seed(0)
     errors, bits, speeds, of_lists = [], [], [], []
-    for case in CASES:
+    for case in CASES if "errors" in parts else ():
         errors.append(check_errors(case, arguments.repeats))
         print(errors[-1], flush=True)
-    for head_dim in (64, 128):
+    for head_dim in (64, 128) if "rows" in parts else ():
         for options in ({"causal": True}, {"window": (200, 0)}):
             bits.append(check_rows(head_dim, options))
             print({name: one for name, one in bits[-1].items() if one is not True}, flush=True)
     rng = random.Random(0)
     for head_dim in (64, 128):
-        of_lists.append(lists(head_dim, arguments.rounds, rng))
-        print(of_lists[-1], flush=True)
-        for causal in (True, False):
+        if "lists" in parts:
+            of_lists.append(lists(head_dim, arguments.rounds, rng))
+            print(of_lists[-1], flush=True)
+        for causal in (True, False) if "speeds" in parts else ():
             for rows in LENGTHS:
                 speeds.append(measured(head_dim, causal, rows, arguments.rounds, rng))
                 print(speeds[-1], flush=True)

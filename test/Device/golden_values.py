@@ -57,7 +57,7 @@ def is_forward(kernel: str) -> bool:
 def plain_name(kernel: str) -> str:
     """The kernel whose hashes this one must have: a build for tests has those of the kernel that it
     is a build of, and a forward those of another q tile, order or packing."""
-    builds = DEBUG_BUILDS + FORWARD_BUILDS * is_forward(kernel)
+    builds = FORWARD_BUILDS * is_forward(kernel) + DEBUG_BUILDS
     return next(
         (kernel.removesuffix(f"-{word}") for word in builds if kernel.endswith(f"-{word}")),
         kernel,

@@ -87,7 +87,7 @@ def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[Bund
         "sequences": bundle.lists,
         "levels": bundle.levels,
         "scores": bundle.scores,
-        "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
+        "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores + bundle.forwards,
         "given_delta": bundle.given_delta + bundle.kernels + bundle.lists,
         "apart": bundle.apart + bundle.kernels,
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""sanitize.py MANIFEST ROWS: a small backward without PyTorch, for compute-sanitizer to look at."""
+"""sanitize.py MANIFEST ROWS: a small backward or forward without PyTorch, for compute-sanitizer to
+look at."""
 
 from __future__ import annotations
 
@@ -52,7 +53,10 @@ def main() -> None:
                         else random_bits(count, element, generator)
                     ),
                 )
-        kernel.backward(**{"dq": None, "dk": None, "dv": None} | tensors)
+        if kernel.manifest["program"].get("own") == "q":
+            kernel.forward(**tensors)
+        else:
+            kernel.backward(**{"dq": None, "dk": None, "dv": None} | tensors)
         driver.synchronize(0)
 
 

@@ -1,8 +1,9 @@
-"""compute-sanitizer over a small backward of one kernel: memory, races in shared memory,
-barriers."""
+"""compute-sanitizer over a small backward, and a small forward, of one kernel: memory, races in
+shared memory, barriers."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -26,11 +27,13 @@ ROWS, SECONDS = 200, 100
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     which = []
-    for is_list in (False, True):
+    for is_forward, is_list in itertools.product((False, True), repeat=2):
         some = [
             kernel
             for kernel in kernels
-            if kernel.is_list == is_list and kernel.manifest["order"]["source"] == "entry"
+            if kernel.is_forward == is_forward
+            and kernel.is_list == is_list
+            and kernel.manifest["order"]["source"] == "entry"
         ]
         kernel = next((kernel for kernel in some if not kernel.debug), None)
         threads = next((kernel for kernel in some if kernel.debug == "threads"), None)
@@ -39,8 +42,9 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
                 (tool, threads if tool in OF_THREADS else kernel)
                 for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)
             ]
-        # What a sink's gradient reads and writes, over a list also of sequences without a tile.
-        which += [("memcheck", kernel) for kernel in some if kernel.has_sink]
+        # What a sink's gradient reads and writes, over a list also of sequences without a tile; and
+        # what pieces of keys write and read again.
+        which += [("memcheck", kernel) for kernel in some if kernel.has_sink or kernel.is_cut]
     return [
         Test(
             f"sanitizer {kernel.name} {tool}",

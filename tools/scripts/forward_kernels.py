@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 import house
-from device_kernels import SOFTCAP, TARGETS_OWN, DeviceKernel
+from device_kernels import DEBUG_OPTIONS, SOFTCAP, TARGETS_OWN, DeviceKernel
 
 sys.path.insert(0, str(house.ROOT / "python"))
 from dash_attn.reference import Mask  # noqa: E402
@@ -33,6 +33,8 @@ BUILDS = {
     "list": "",
     "delays": "delays=true",
     "tickets": "tickets=true",
+    "threads": DEBUG_OPTIONS["threads"],
+    "list-threads": DEBUG_OPTIONS["threads"],
 }
 # Head dims of q and of v, mask: what is changed in each of its kernels, with builds of that kernel.
 KERNELS: dict[tuple[int, int, str], dict[str, tuple[str, ...]]] = {
@@ -114,7 +116,7 @@ def forward_kernels(workers: int = TARGETS_OWN) -> list[ForwardKernel]:
                         mask,
                         " ".join(options.split()),
                         element="f16" if "f16" in words else "bf16",
-                        has_lengths=build == "list",
+                        has_lengths=build.startswith("list"),
                         scores=tuple(word for word in words if word in ("softcap", "sink")),
                         head_dim_v=head_dim_v,
                         cut=CUT * ("cut" in words),

@@ -5,8 +5,28 @@ from __future__ import annotations
 from measured import link, mean
 
 PEERS = {"cudnn": "cuDNN", "flash3": "FA3"}
+CONTROL = "dash again"
 THEIRS = "PyTorch's forward"
 FOREIGN = f"{THEIRS}, dash's backward"
+
+
+def of_control(record: dict) -> list[str]:
+    """What two times of the same thing differ by."""
+    pairs = [
+        (row["forward"][CONTROL], row["forward"]["dash"])
+        for row in record["speeds"]
+        if CONTROL in row["forward"]
+    ]
+    if not pairs:
+        return []
+    found = [again / once for again, once in pairs]
+    return [
+        "",
+        (
+            "The control is dash's forward once more in each round: its speed is"
+            f" {min(found):.3f}x to {max(found):.3f}x that of the first."
+        ),
+    ]
 
 
 def of_attention(record: dict, name: str) -> str:
@@ -46,6 +66,7 @@ def of_attention(record: dict, name: str) -> str:
             f" whose backward is not deterministic, and {ratio('both ways', FOREIGN)} that of"
             " cuDNN's forward before dash's backward."
         ),
+        *of_control(record),
         "",
     ]
     for row in record["lists"]:

@@ -28,7 +28,10 @@ from ..support.records import Record, read
 MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 32  # of an archive
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
 # Builds of a forward in which something differs that no bit follows from, at level `row`.
-FORWARD_BUILDS = ("q64", "q128", "ascending", "alternating", "workers7", "table", "list")
+FORWARD_BUILDS = (
+    *("q64", "q128", "ascending", "alternating", "workers7", "table", "list"),
+    "list-threads",
+)
 
 
 def commit() -> str:
@@ -98,6 +101,11 @@ class BundledKernel:
     @property
     def softcap(self) -> float | None:
         return self.manifest["program"].get("softcap")
+
+    @property
+    def is_cut(self) -> bool:
+        """A forward whose keys are cut into pieces."""
+        return "cut" in self.manifest["program"]
 
     @property
     def has_sink(self) -> bool:
