@@ -2,7 +2,8 @@
 """both_ways.py --json FILE: `attention` with its own forward on this GPU: errors, bits, speed.
 
 O, the LSE and gradients are compared with float64, beside those of PyTorch's forward where it
-serves the call. Equal calls must have equal bytes, beside other work, too. A row of o and the LSE
+serves the call. An error is relative to the norm of what is exact, a sink's gradient to that of the
+sizes of what it sums. Equal calls must have equal bytes, beside other work, too. A row of o and the LSE
 must have the same bytes alone, in batches of 2 and 7, packed beside NaN, as a prefix, in a chunk of
 a prefill and as one decoded token; gradients at levels `batch` and `machine` alone, in a batch and
 packed. Times are medians of rounds in a random order, in one process beside cuDNN, FlashAttention-2
@@ -104,9 +105,14 @@ def check_errors(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
     finite = lse[torch.isfinite(lse)].abs().max().clamp(min=1).item()
     names = ("o", "dq", "dk", "dv", "dsink")
 
+    sizes_of = [one.norm() for one in (o, *exact)]
+    if sink is not None:  # the gradient of a sink is a sum over rows of numbers of both signs
+        of_rows = (sink.double()[:, None] - lse).exp() * (do.double() * o).sum(-1)
+        sizes_of[-1] = of_rows.abs().sum((0, 2)).norm()
+
     def errors_of(found: Tensors) -> dict[str, float]:
-        pairs = zip(names, [found[0], *found[2:]], [o, *exact])
-        return {name: ((x - y).norm() / y.norm()).item() for name, x, y in pairs}
+        pairs = zip(names, [found[0], *found[2:]], [o, *exact], sizes_of)
+        return {name: ((x - y).norm() / size).item() for name, x, y, size in pairs}
 
     about: dict[str, Any] = {
         "case": f"{options}, {of_qk}/{of_v}, {sizes}, {dtype}{', sink' * has_sink}",
