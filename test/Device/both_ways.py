@@ -3,12 +3,12 @@
 
 O, the LSE and gradients are compared with float64, beside those of PyTorch's forward where it
 serves the call. An error is relative to the norm of what is exact, a sink's gradient to that of the
-sizes of what it sums. Equal calls must have equal bytes, beside other work, too. A row of o and the LSE
-must have the same bytes alone, in batches of 2 and 7, packed beside NaN, as a prefix, in a chunk of
-a prefill and as one decoded token; gradients at levels `batch` and `machine` alone, in a batch and
-packed. Times are medians of rounds in a random order, in one process beside cuDNN, FlashAttention-2
-and, where fa3-fwd is installed, FlashAttention-3. TFLOP/s count 2 B H S^2 (dqk + dv), half of it
-on causal masks. The status is 1 where an error is too large or bits differ.
+sizes of what it sums. Equal calls must have equal bytes, beside other work, too. A row of o and the
+LSE must have the same bytes alone, in batches of 2 and 7, packed beside NaN, as a prefix, in a
+chunk of a prefill and as one decoded token; gradients at levels `batch` and `machine` alone, in a
+batch and packed. Times are medians of rounds in a random order, in one process beside cuDNN,
+FlashAttention-2 and, where fa3-fwd is installed, FlashAttention-3. TFLOP/s count 2 B H S^2 (dqk +
+dv), half of it on causal masks. The status is 1 where an error is too large or bits differ.
 """
 
 from __future__ import annotations

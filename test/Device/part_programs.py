@@ -333,6 +333,13 @@ def measured(
     }
 
 
+def checked_products() -> list[dict[str, Any]]:
+    given = {"causal": True}, {"causal": True, "level": "machine"}, {"softcap": 30.0}
+    found = [check_attention(dims, 10, **options) for dims in HEAD_DIMS for options in given]
+    found += [check_packed(dims) for dims in HEAD_DIMS]
+    return [*found, check_drop_in(10)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -340,20 +347,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--speeds", action="store_true", help="check nothing")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     torch.manual_seed(0)
     checks, speeds = [], []
-    for case in CASES:
+    for case in () if arguments.speeds else CASES:
         checks.append(check(case, arguments.repeats))
         print(checks[-1], flush=True)
-    products = [
-        check_attention(head_dims, 10, **options)
-        for head_dims in HEAD_DIMS
-        for options in ({"causal": True}, {"causal": True, "level": "machine"}, {"softcap": 30.0})
-    ]
-    products += [check_packed(head_dims) for head_dims in HEAD_DIMS]
-    products.append(check_drop_in(10))
+    products = [] if arguments.speeds else checked_products()
     for one in products:
         print(one, flush=True)
     rng = random.Random(0)
