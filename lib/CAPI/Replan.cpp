@@ -173,9 +173,19 @@ private:
   /// Its items own q tiles, so nothing that they add is shared.
   bool ownsQ() const { return program->getString("own") == "q"; }
 
+  bool writes(StringRef name) const {
+    return llvm::any_of(manifest.tensors, [&](const launch::TensorSpec &tensor) {
+      return tensor.isWritten && tensor.name == name;
+    });
+  }
   /// Whether dQ is among the gradients.
-  bool hasSums() const {
-    return llvm::any_of(manifest.tensors, [](const auto &tensor) { return tensor.name == "dq"; });
+  bool hasSums() const { return writes("dq"); }
+
+  /// What the kernel computes, as --dash-apply-schedule finds it in a program.
+  Priced getPriced() const {
+    if (!ownsQ())
+      return hasSums() ? Priced::Whole : Priced::OfKv;
+    return writes("o") ? Priced::Forward : Priced::OfQ;
   }
 
   /// Not if the entry is that of a gradient apart, which adds nothing.
@@ -251,7 +261,7 @@ private:
 
   /// An order of a fixed kind does not depend on costs.
   Outcome makeCost(ScheduleHeader &request) {
-    Cost shipped = Prices::shipped().of(request.problem);
+    Cost shipped = Prices::shipped().of(request.problem, getPriced());
     request.cost = shipped;
     if (searchText().empty())
       return std::nullopt;

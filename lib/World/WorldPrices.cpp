@@ -29,7 +29,7 @@ llvm::Expected<world::WorldPrices> world::WorldPrices::get(int64_t headDim, Stri
   problem.headDim = problem.headDimV = headDim;
   problem.heads = problem.kvHeads = 1;
   problem.sequences = {{1, 1}};
-  Cost cost = prices->of(problem);
+  Cost cost = prices->of(problem, Priced::Whole);
   auto toPicoseconds = [](double microseconds) { return std::llround(microseconds * 1e6); };
   WorldPrices found;
   found.headDim = prices->headDimOf(problem);

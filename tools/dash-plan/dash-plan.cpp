@@ -126,9 +126,10 @@ static ScheduleHeader readRequest(int64_t &pricedHeadDim) {
       Prices::find(costs, card, *asked, [&] { return emitError(UnknownLoc::get(&context)); });
   if (failed(prices))
     refuse(message);
-  request.cost = prices->of(problem);
+  request.cost = prices->of(problem, Priced::Whole);
   pricedHeadDim = prices->headDimOf(problem);
-  if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())
+  if (std::string unmeasured = prices->describeUnmeasured(problem, Priced::Whole);
+      !unmeasured.empty())
     llvm::errs() << "dash-plan: remark: " << unmeasured << "\n";
   return request;
 }

@@ -16,7 +16,7 @@ enum class Priced {
   Whole,   ///< all gradients, or a part of them with dQ
   OfKv,    ///< "dk dv": gradients without dQ
   OfQ,     ///< "dq": dQ alone, by items that own q tiles
-  Forward, ///< no file has prices of one
+  Forward, ///< "forward": O and the LSE, by items that own q tiles
 };
 
 /// What items compute. `problem` is theirs.
@@ -42,15 +42,13 @@ public:
   /// The costs of a problem's tasks, at the least head dim that is not below the problem's, or else
   /// at the largest. Those of a part are taken from the file's own of this part, if it has them for
   /// head dims that are not below.
-  Cost of(const Problem &problem, Priced program = Priced::Whole) const {
-    return entryOf(problem, program).cost;
-  }
+  Cost of(const Problem &problem, Priced program) const { return entryOf(problem, program).cost; }
   /// The head dim at which these were measured.
   int64_t headDimOf(const Problem &problem) const {
     return entryOf(problem, Priced::Whole).headDim;
   }
   /// A message if these are of another program, or of other head dims; empty if they are not.
-  std::string describeUnmeasured(const Problem &problem, Priced program = Priced::Whole) const;
+  std::string describeUnmeasured(const Problem &problem, Priced program) const;
 
 private:
   static FailureOr<Prices> parse(StringRef path, StringRef text, EmitError emitError);

@@ -177,6 +177,9 @@ static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context
     return failure();
   if (!proven->schedule.isOrdered())
     return emitError() << "kind '" << proven->schedule.kind << "' has no order to plan";
+  proven = asTable(std::move(*proven), emitError); // as the compiler makes one
+  if (failed(proven))
+    return failure();
   return encode(*proven);
 }
 

@@ -132,7 +132,7 @@ static void readOrder(StringRef bytes) {
   request.problem.heads = 4;
   request.problem.kvHeads = 2;
   request.problem.sequences = {{100, 200}, {300, 100}};
-  request.cost = Prices::shipped().of(request.problem);
+  request.cost = Prices::shipped().of(request.problem, Priced::Whole);
   FailureOr<Schedule> order = readOrderFile(asFile(bytes), request, emitNowhere);
   if (succeeded(order))
     (void)verify(*order, emitNowhere);
@@ -141,7 +141,7 @@ static void readOrder(StringRef bytes) {
 static void readCosts(StringRef bytes) {
   FailureOr<Prices> prices = Prices::read(asFile(bytes), emitNowhere);
   if (succeeded(prices))
-    (void)verifyCost(prices->of(Problem()), emitNowhere);
+    (void)verifyCost(prices->of(Problem(), Priced::Whole), emitNowhere);
 }
 
 /// A manifest; what can be read has a value for each expression, or says why not.

@@ -34,7 +34,7 @@ static ScheduleHeader makeRequest(int64_t rows) {
   request.problem.mask = Mask::causal();
   request.problem.heads = request.problem.kvHeads = 2;
   request.problem.sequences = {{rows, rows}};
-  request.cost = Prices::shipped().of(request.problem);
+  request.cost = Prices::shipped().of(request.problem, Priced::Whole);
   return request;
 }
 
