@@ -205,7 +205,7 @@ def kernels() -> None:
     assert forward_for(wide, 8, 16, 16, 1024, 1024).q_tile == 0
     assert forward_of_list(flat, 16, 16384).q_tile == 128
     assert forward_of_list(flat, 8, 16384).q_tile == 0
-    assert forward_for(wide, 1, 16, 16, 16384, 16384).sizes == ()
+    assert forward_for(wide, 1, 16, 16, 32896, 32896).sizes == ()
     sizes = 2, 8, 4, 500, 500
     assert forward_for(wide, *sizes).sizes == (2, 8, 4, 512, 512)
     for head_dim in (72, 96):  # kv tiles of 96 rows
