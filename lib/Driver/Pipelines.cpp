@@ -34,6 +34,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createChooseTiling(tiling));
   TileOptions tile;
   tile.split = options.split;
+  tile.slack = options.slack;
   manager.addPass(createTile(tile));
   ApplyScheduleOptions order;
   order.kind = options.kind;

@@ -172,7 +172,9 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
         parameters.workspace(rowsRegion(role));
     });
   addTensors(TensorKind::Tile, [&](TensorRoleAttr role) {
-    if (program.getFacts().getCut() && role.getAccess() == TensorAccess::Sum)
+    if (role.isWritten() && role.getElement().isF32()) // by threads, as it is not rounded
+      parameters.tensor(role);
+    else if (program.getFacts().getCut() && role.getAccess() == TensorAccess::Sum)
       parameters.workspace(piecesRegion(role));
   });
   addTensors(TensorKind::Head, [&](TensorRoleAttr role) { parameters.pointer(role.getName()); });

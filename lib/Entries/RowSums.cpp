@@ -22,11 +22,31 @@ Value dash::clampedRow(EntryBuilder &b, const QueryTile &tile, Value localRow) {
 
 static SmallVector<Value> loadChunk(EntryBuilder &b, TensorRoleAttr tensor, const QueryTile &tile,
                                     Value row, Value chunk) {
-  return b.streamIn(b.offset(rowOf(b, tensor, tile, row), b.mul(chunk, 16)));
+  constexpr int64_t bytesOfLoad = 16;
+  int64_t bytes = elementsOfChunk * tensor.getElement().getIntOrFloatBitWidth() / 8;
+  Value at = b.offset(rowOf(b, tensor, tile, row), b.mul(chunk, bytes));
+  SmallVector<Value> words;
+  for (int64_t loaded = 0; loaded < bytes; loaded += bytesOfLoad)
+    llvm::append_range(words, b.streamIn(loaded ? b.offset(at, loaded) : at));
+  return words;
+}
+
+/// Each product is rounded, so that the sum is that of any program that adds in this order.
+static Value sumOfUnrounded(EntryBuilder &b, FloatType element, ArrayRef<Value> o,
+                            ArrayRef<Value> gradient) {
+  Value sum;
+  for (auto [i, word] : llvm::enumerate(o)) {
+    PairHalf half = i % 2 ? PairHalf::High : PairHalf::Low;
+    Value term = b.mul(b.toF32(word), unpackHalf(b, element, gradient[i / 2], half));
+    sum = sum ? b.add(sum, term) : term;
+  }
+  return sum;
 }
 
 static Value sumOfChunk(EntryBuilder &b, FloatType element, ArrayRef<Value> o,
                         ArrayRef<Value> gradient) {
+  if (o.size() > gradient.size())
+    return sumOfUnrounded(b, element, o, gradient);
   Value sum;
   for (auto [x, y] : llvm::zip_equal(o, gradient)) {
     auto factor = [&](Value pair, PairHalf half) { return unpackHalf(b, element, pair, half); };
@@ -54,7 +74,7 @@ void dash::sumRows(EntryBuilder &b, const RowFactors &factors, const QueryTile &
     o.push_back(loadChunk(b, factors.o, tile, clamped, read));
     gradient.push_back(loadChunk(b, factors.gradient, tile, clamped, read));
   }
-  auto element = cast<FloatType>(factors.o.getElement());
+  auto element = cast<FloatType>(factors.gradient.getElement());
   SmallVector<Value> sums;
   for (auto [x, y] : llvm::zip_equal(o, gradient)) {
     Value &sum = sums.emplace_back(sumOfChunk(b, element, x, y));

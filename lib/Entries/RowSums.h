@@ -7,7 +7,8 @@
 
 namespace mlir::dash {
 
-/// The factors of `dash.delta`, with one element type and equally many columns.
+/// The factors of `dash.delta`, with equally many columns. O has the gradient's element type, or
+/// f32.
 struct RowFactors {
   TensorRoleAttr o, gradient;
 };

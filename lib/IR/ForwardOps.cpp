@@ -27,6 +27,7 @@ SmallVector<TensorOfOp> AttentionFwdOp::getTensors() {
   add("v", getV(), kv, read, TensorKind::Tile);
   add("o", getO(), q, write, TensorKind::Tile);
   add("lse", getLse(), q, write, TensorKind::LogRow);
+  add("unrounded", getUnrounded(), q, write, TensorKind::Tile);
   add("scale", getScale(), q, read, TensorKind::Number);
   add("sink", getSink(), q, read, TensorKind::Head);
   return tensors;
@@ -47,15 +48,28 @@ LogicalResult AttentionFwdOp::verify() {
     return emitOpError() << "'cut' must be at most " << mostCut << ", got " << cut;
   unsigned numInputs = values.size();
   values.append({{"o", getO()}, {"lse", getLse()}});
+  SmallVector<NamedMemRef, 2> outputs = {o};
+  if (getUnrounded()) {
+    if (getCut())
+      return emitOpError() << "'unrounded' is the output of keys that are not cut, got a cut of "
+                           << *getCut() << ": leave out one of both";
+    outputs.push_back(named("unrounded", getUnrounded()));
+    numbers.push_back({outputs.back(), 4});
+    values.push_back({"unrounded", getUnrounded()});
+  }
+  auto withOutputs = [&](SmallVector<NamedMemRef> some) {
+    llvm::append_range(some, outputs);
+    return some;
+  };
   if (failed(verifyForms(*this, {q, k, v, o}, numbers)) || failed(verifyHeadDims(*this)) ||
       failed(verifySameSize(*this, HeadDim, {q, k})) ||
-      failed(verifySameSize(*this, HeadDim, {v, o})) ||
-      failed(verifySameSize(*this, Batch, {q, k, v, o, lse})) ||
-      failed(verifySameSize(*this, Heads, {q, o, lse})) ||
+      failed(verifySameSize(*this, HeadDim, withOutputs({v}))) ||
+      failed(verifySameSize(*this, Batch, withOutputs({q, k, v, lse}))) ||
+      failed(verifySameSize(*this, Heads, withOutputs({q, lse}))) ||
       failed(verifySameSize(*this, Heads, {k, v})) ||
-      failed(verifySameSize(*this, Rows, {q, o, lse})) ||
+      failed(verifySameSize(*this, Rows, withOutputs({q, lse}))) ||
       failed(verifySameSize(*this, Rows, {k, v})) ||
-      (getSink() && failed(verifyHeadsOf(*this, numbers.back().first, q))) ||
+      (getSink() && failed(verifyHeadsOf(*this, named("sink", getSink()), q))) ||
       failed(verifyCap(*this, "softcap", getSoftcapAttr())) ||
       failed(verifyProblem(*this, q.type, k.type, v.type, getSequencesAttr())) ||
       failed(verifyMask(*this, getMask(), q.type, k.type, getSequencesAttr())))
@@ -136,5 +150,6 @@ LogicalResult FinishOp::verify() {
 }
 
 LogicalResult StoreRowOp::verify() {
-  return verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false);
+  return verifyTileOf(*this, getValue().getType(), getTarget().getType(),
+                      /*mayBeWider=*/getValue().getType().getRank() == 2);
 }

@@ -43,8 +43,8 @@ LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, Tensor
   };
   if (kind == TensorKind::Bounds)
     return demand(element.isSignlessInteger(32), "i32");
-  if (isTile && access != TensorAccess::Sum)
-    return demand(isa<BFloat16Type, Float16Type>(element), "bf16 or f16");
+  if (isTile && access != TensorAccess::Sum) // f32 is of an output that is not rounded
+    return demand(isa<BFloat16Type, Float16Type, Float32Type>(element), "bf16, f16 or f32");
   return demand(element.isF32(), "f32");
 }
 

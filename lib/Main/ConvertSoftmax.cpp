@@ -307,8 +307,20 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
       rows = own.rows;
       firstOfList = b.toI64(b.sub(own.end, own.rows));
     }
-    bool isOfPieces = tensor.getAccess() == TensorAccess::Sum;
     Value head = word(b, adaptor.getHead());
+    bool isOfPieces = tensor.getAccess() == TensorAccess::Sum;
+    if (tensor.isTile() && !isOfPieces) {
+      Value rowStep = stepOf(b, tensor, "row", b.i32(1));
+      Value first = elementOf(b, tensor, sequence, /*firstOfList=*/Value(), head);
+      if (firstOfList) // a batch of one
+        first = b.add(stepOf(b, tensor, "head", head), b.mul(firstOfList, rowStep));
+      Value element = b.add(first, b.mul(b.toI64(row), rowStep));
+      Value at = b.offset(kernel.parameter(tensor.getName()), b.mul(element, 4));
+      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), b.mul(rowStep, 4), row,
+                   rows);
+      rewriter.eraseOp(op);
+      return success();
+    }
     Value element = isOfPieces ? rowOfPieces(b, sequence, firstOfList, head)
                                : elementOf(b, tensor, sequence, firstOfList, head);
     element = b.add(element, b.toI64(row));
@@ -318,7 +330,7 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
     if (op.getValue().getType().getRank() == 1)
       storeNumbers(b, place, adaptor.getValue(), at, row, rows);
     else
-      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), row, rows);
+      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), Value(), row, rows);
     rewriter.eraseOp(op);
     return success();
   }
@@ -327,10 +339,11 @@ private:
   /// A head's first row of the sequence, where the caller has the tensor.
   Value elementOf(PtxBuilder &b, TensorRoleAttr tensor, Value sequence, Value firstOfList,
                   Value head) const {
-    auto step = [&](StringRef dim, Value index) {
-      return b.mul(b.toI64(index), kernel.parameter((tensor.getName() + ".stride." + dim).str()));
-    };
-    return b.add(firstOfList ? firstOfList : step("batch", sequence), step("head", head));
+    return b.add(firstOfList ? firstOfList : stepOf(b, tensor, "batch", sequence),
+                 stepOf(b, tensor, "head", head));
+  }
+  Value stepOf(PtxBuilder &b, TensorRoleAttr tensor, StringRef dim, Value index) const {
+    return b.mul(b.toI64(index), kernel.parameter((tensor.getName() + ".stride." + dim).str()));
   }
   /// The same in the program's own memory, which is contiguous. A head is one of a piece.
   Value rowOfPieces(PtxBuilder &b, Value sequence, Value firstOfList, Value head) const {
@@ -353,17 +366,20 @@ private:
     }
   }
 
-  /// Four threads write 32 bytes of a row side by side.
+  /// Four threads write 32 bytes of a row side by side; columns behind those of the tensor, which a
+  /// tile may have, are left out. rowBytes: from a row to the next, null where rows are contiguous.
   static void storeColumns(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value at,
-                           int64_t columns, Value row, Value rows) {
+                           int64_t columns, Value rowBytes, Value row, Value rows) {
     at = b.offset(at, b.mul(place.column, 4));
     for (int64_t half : llvm::seq(FragmentAttr::registersPerRow)) {
       int64_t offset = FragmentAttr::getRowOffset(2 * half);
       b.ifThen(b.below(b.add(row, offset), rows), [&] {
-        Value ofRow = b.offset(at, 4 * columns * offset);
+        Value ofRow =
+            rowBytes ? b.offset(at, b.mul(rowBytes, offset)) : b.offset(at, 4 * columns * offset);
         for (int64_t reg = 2 * half; reg < int64_t(sums.size()); reg += 4)
-          b.storeVector(sums.slice(reg, 2),
-                        b.offset(ofRow, 4 * FragmentAttr::getColumnOffset(reg)));
+          if (FragmentAttr::getColumnOffset(reg) < columns)
+            b.storeVector(sums.slice(reg, 2),
+                          b.offset(ofRow, 4 * FragmentAttr::getColumnOffset(reg)));
       });
     }
   }

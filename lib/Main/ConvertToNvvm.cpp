@@ -198,6 +198,8 @@ private:
           names.push_back(keyPieces.str());
         } else {
           names.append({tensor, tensor + ".stride.batch", tensor + ".stride.head"});
+          if (role.isTile())
+            names.push_back(tensor + ".stride.row");
         }
       }
       if (auto sink = dyn_cast<SinkStateOp>(op))

@@ -67,6 +67,8 @@ public:
     auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{zero, lowest, none});
     Value output = walk.getResult(0), max = walk.getResult(1), sum = walk.getResult(2);
     auto finish = FinishOp::create(b, output.getType(), max.getType(), output, max, sum);
+    if (op.getUnrounded())
+      StoreRowOp::create(b, finish.getOutput(), op.getUnrounded(), sequence, head, tile);
     if (op.getCut())
       StoreRowOp::create(b, finish.getOutput(), pieces.o, sequence, items.getPieceHead(), tile);
     else

@@ -567,3 +567,42 @@ func.func @dq_has_no_sink(%q: !q, %lse: !row, %dq: !q, %sink: memref<8xf32>, %ds
     outs(dq = %dq : !q) mask(<full>) level(run) sink(%sink, %dsink : memref<8xf32>, memref<1x8xf32>)
   return
 }
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!o = memref<1x8x512x128xf64>
+!row = memref<1x8x512xf32>
+
+func.func @o_is_of_the_type_of_q_or_f32(%q: !q, %o: !o, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{'dash.attention_bwd' op 'o' must have elements of the type of 'q', 'bf16', got 'f64'}}
+  dash.attention_bwd ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !o)
+      outs(%dq, %dk, %dv : !q, !q, !q) mask(<causal>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!o = memref<1x8x512x64xf32>
+!row = memref<1x8x512xf32>
+
+func.func @unrounded_o_has_the_head_dim_of_v(%q: !q, %o: !o, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{'dash.attention_bwd' op 'o' must have the head dim of 'v', 128, got 64}}
+  dash.attention_bwd ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !o)
+      outs(%dq, %dk, %dv : !q, !q, !q) mask(<causal>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!o = memref<8x512x128xf32>
+!row = memref<1x8x512xf32>
+
+func.func @unrounded_o_has_a_rank(%q: !q, %o: !o, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{'dash.attention_bwd' op 'o' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x512x128xf32>'}}
+  dash.attention_bwd ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !o)
+      outs(%dq, %dk, %dv : !q, !q, !q) mask(<causal>) level(run)
+  return
+}

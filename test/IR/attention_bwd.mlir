@@ -93,3 +93,13 @@ func.func @dq_alone(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: 
                      outs(dq = %dq : !q) mask(<causal>) level(run)
   return
 }
+
+// The output in f32, as it is before it is rounded.
+// CHECK-LABEL: func.func @of_unrounded
+// CHECK:         o = %{{.+}} : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x8x512x128xbf16>, memref<2x8x512xf32>, memref<2x8x512x128xf32>)
+func.func @of_unrounded(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: memref<2x8x512x128xf32>, %lse: !row,
+                        %dq: !q, %dk: !kv, %dv: !kv) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, memref<2x8x512x128xf32>)
+                     outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<causal>) level(run)
+  return
+}

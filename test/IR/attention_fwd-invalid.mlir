@@ -250,3 +250,75 @@ func.func @pieces_are_no_longer_than_sequences(%q: !q, %k: !q, %v: !q, %o: !q, %
   dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) cut(2147483648)
   return
 }
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<2x8x512x128xf32>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_beside_a_cut(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' is the output of keys that are not cut, got a cut of 2048: leave out one of both}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u) cut(2048)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<2x8x512x128xf16>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_is_f32(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' must have f32 elements, got 'f16'}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<2x8x512x64xf32>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_has_the_head_dim_of_v(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' must have the head dim of 'v', 128, got 64}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<2x8x500x128xf32>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_has_the_rows_of_q(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' must have the rows of 'q', 512, got 500}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<8x512x128xf32>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_has_a_rank(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x512x128xf32>'}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!u = memref<2x8x512x128xf32, strided<[?, ?, ?, 2]>>
+!row = memref<2x8x512xf32>
+
+func.func @unrounded_is_contiguous_in_rows(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row, %u: !u) {
+  // expected-error @below {{'dash.attention_fwd' op 'unrounded' must have an innermost stride of 1, got 2}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) unrounded(%u : !u)
+  return
+}

@@ -40,3 +40,13 @@ func.func @cut(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
   dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) softcap(30.0) cut(2048)
   return
 }
+
+// The output twice, in two layouts.
+// CHECK-LABEL: func.func @unrounded
+// CHECK:             mask(<causal>) level(row) softcap(3.000000e+01) unrounded(%{{.+}} : memref<2x8x512x128xf32, strided<[?, ?, ?, 1]>>){{$}}
+func.func @unrounded(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row,
+                     %unrounded: memref<2x8x512x128xf32, strided<[?, ?, ?, 1]>>) {
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) softcap(30.0)
+      unrounded(%unrounded : memref<2x8x512x128xf32, strided<[?, ?, ?, 1]>>)
+  return
+}

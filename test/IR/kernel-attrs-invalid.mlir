@@ -75,8 +75,8 @@
 
 // -----
 
-// expected-error @below {{'q' must have elements of bf16 or f16, got 'f32'}}
-#role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = f32, columns = 64>
+// expected-error @below {{'q' must have elements of bf16, f16 or f32, got 'f64'}}
+#role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = f64, columns = 64>
 
 // -----
 

@@ -306,6 +306,22 @@ func.func @store_row_rows(%q: !T, %k: !T, %v: !T, %o: !T, %lse: memref<?x?x?xf32
 
 // -----
 
+!T = memref<?x?x?x128xbf16>
+
+func.func @store_row_columns(%q: !T, %k: !T, %v: !T, %u: memref<?x?x?x128xf32>) {
+  %o = arith.constant dense<0.0> : tensor<64x64xf32>
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      // expected-error @below {{'dash.store_row' op tile must have at least as many columns as the head dim of the memref, 128, got 64}}
+      dash.store_row %o, %u[%seq, %head, %qi] : tensor<64x64xf32> -> memref<?x?x?x128xf32>
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @stands_inside_items(%o0: tensor<64x128xf32>, %f: tensor<64xf32>) {
   // expected-error @below {{'dash.rescale' op stands inside 'dash.items' only: it works on tiles}}
   %n = dash.rescale %o0, %f : tensor<64x128xf32>, tensor<64xf32>

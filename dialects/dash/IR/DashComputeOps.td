@@ -39,13 +39,14 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     allowed as long as the innermost is 1, so the layouts "heads before rows" and "rows before
     heads" are one type with two strides. lse, the logarithm of each row's sum of exponentials, and
     delta are [batch, heads, q rows], sink is [heads], and dsink is [batch, heads], for a list
-    [sequences, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale` is
-    1/sqrt(head dim of q) unless given. With `sequences`, the rows of all sequences are contiguous
-    in a batch of 1; without it, each batch entry is a sequence.
+    [sequences, heads]. Exactly one of `o`, the forward's output, and `delta` is given. O may be
+    f32, as it is before the forward rounds it: then delta lacks the error of that rounding. `scale`
+    is 1/sqrt(head dim of q) unless given. With `sequences`, the rows of all sequences are
+    contiguous in a batch of 1; without it, each batch entry is a sequence.
 
     **Preconditions**
-    - q, k, v, d_out and o are all bf16 or all f16; so are dq, dk and dv; lse, delta, sink and dsink
-      are f32.
+    - q, k, v, d_out and o are all bf16 or all f16, or o is f32; dq, dk and dv are of the type of q;
+      lse, delta, sink and dsink are f32.
     - Head dims are static: that of q and k, and that of v, are multiples of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
     - The softcap is a finite number above 0. A sink comes with its dsink.
@@ -111,7 +112,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - `expected all gradients, dk and dv, or dq`
     - `'sink' has its gradient beside dk and dv: a program of dq has none`
     - `'q' must have bf16 or f16 elements, got 'f32'`
-    - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`
+    - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`, and so for o, unless it is f32
     - `'lse' must have f32 elements, got 'bf16'`
     - `'q' must have a strided layout, got ...`
     - `'q' must have an innermost stride of 1, got 2`
@@ -189,8 +190,8 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
   let description = [{
     `delta[b, h, i] = sum over d of o[b, h, i, d] * d_out[b, h, i, d]`, in f32, for whole tensors.
 
-    **Preconditions**: o and d_out have one shape and element type, bf16 or f16, if static; delta
-    has their first three sizes, in f32. Stands outside `dash.items`.
+    **Preconditions**: o and d_out have one shape, if static. d_out is bf16 or f16, and o of the
+    same type or f32. delta has their first three sizes, in f32. Stands outside `dash.items`.
     **Postconditions**: delta is written in full.
 
     **Example**
@@ -198,6 +199,14 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
     func.func @delta(%o: memref<?x?x?x128xbf16>, %do: memref<?x?x?x128xbf16>,
                      %delta: memref<?x?x?xf32>) {
       dash.delta ins(%o, %do : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>)
+                 outs(%delta : memref<?x?x?xf32>)
+      return
+    }
+
+    // Of an output that is not rounded.
+    func.func @delta_unrounded(%o: memref<?x?x?x128xf32>, %do: memref<?x?x?x128xbf16>,
+                               %delta: memref<?x?x?xf32>) {
+      dash.delta ins(%o, %do : memref<?x?x?x128xf32>, memref<?x?x?x128xbf16>)
                  outs(%delta : memref<?x?x?xf32>)
       return
     }
@@ -209,7 +218,8 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
-    Arg<HalfMemRef, "output of the forward [batch, heads, q rows, head dim]", [MemRead]>:$o,
+    Arg<MemRefRankOf<[BF16, F16, F32], [4]>,
+    "output of the forward [batch, heads, q rows, head dim]", [MemRead]>:$o,
     Arg<HalfMemRef, "its gradient, shaped as o", [MemRead]>:$d_out,
     Arg<RowMemRef, "the sums [batch, heads, q rows]", [MemWrite]>:$delta);
   let extraClassDeclaration = [{

@@ -39,24 +39,29 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     never from the sizes or the workers. All levels hold among programs of one N. Other pieces, or
     none, give other bits.
 
+    With `unrounded`, O is written a second time, in f32 as it is before it is rounded. A
+    `dash.attention_bwd` that is given this O has less error in dQ and dK where a row has most of
+    its probability at few columns.
+
     q, k, v and o are memrefs [batch, heads, rows, head dim]. Any strides are allowed as long as the
     innermost is 1. lse is [batch, heads, q rows], and sink is [heads]. `scale` is 1/sqrt(head dim
     of q) unless given. With `sequences`, the rows of all sequences are contiguous in a batch of 1;
     without it, each batch entry is a sequence.
 
     **Preconditions**
-    - q, k, v and o are all bf16 or all f16; lse and sink are f32.
+    - q, k, v and o are all bf16 or all f16; lse, sink and unrounded are f32.
+    - Keys are not cut where there is an unrounded output, which has the sizes of o.
     - Head dims are static: that of q and k, and that of v and o, are multiples of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
     - The softcap is a finite number above 0. The rows of a piece are a multiple of the kv tile's.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
-    **Postconditions**: o and lse are written in full. A row that sees no column has an LSE of -inf,
-    with a sink that of the sink, and an O of zeros. A NaN in a score, or in a visible value, makes
-    its row NaN. A key or value that no row of a walked tile sees leaves no trace. A value that is
-    infinite or NaN, and is hidden from a row within a tile that the row's neighbours walk, makes
-    the row NaN: 0 times it is.
+    **Postconditions**: o, lse and unrounded are written in full. A row that sees no column has an
+    LSE of -inf, with a sink that of the sink, and an O of zeros. A NaN in a score, or in a visible
+    value, makes its row NaN. A key or value that no row of a walked tile sees leaves no trace. A
+    value that is infinite or NaN, and is hidden from a row within a tile that the row's neighbours
+    walk, makes the row NaN: 0 times it is.
 
     **Example**
     ```mlir
@@ -82,11 +87,24 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
         mask(<causal>) level(row) sink(%sink : memref<8xf32>) softcap(50.0)
       return
     }
+
+    // The output twice: rounded, and in f32.
+    func.func @fwd_unrounded(%q: memref<2x8x512x128xbf16>, %k: memref<2x2x512x128xbf16>,
+                             %v: memref<2x2x512x128xbf16>, %o: memref<2x8x512x128xbf16>,
+                             %lse: memref<2x8x512xf32>, %unrounded: memref<2x8x512x128xf32>) {
+      dash.attention_fwd
+        ins(%q, %k, %v
+            : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>)
+        outs(%o, %lse : memref<2x8x512x128xbf16>, memref<2x8x512xf32>)
+        mask(<causal>) level(row) unrounded(%unrounded : memref<2x8x512x128xf32>)
+      return
+    }
     ```
 
     **Errors**: in the words of `dash.attention_bwd`, those about ranks, elements, strides, head
     dims, sizes, heads, the softcap, the mask, sequences, and values that are operands twice; `'cut'
-    must be at most 1073741824, got 2147483648`.
+    must be at most 1073741824, got 2147483648`; `'unrounded' is the output of keys that are not
+    cut, got a cut of 2048: leave out one of both`.
   }];
   let arguments = (ins
     Arg<AnyMemRef, "queries [batch, heads, q rows, head dim]", [MemRead]>:$q,
@@ -95,6 +113,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     Arg<AnyMemRef, "output [batch, heads, q rows, head dim of v]", [MemWrite]>:$o,
     Arg<AnyMemRef, "log of the sum of exponentials [batch, heads, q rows]", [MemWrite]>:$lse,
     Arg<Optional<AnyMemRef>, "a score of each query head without a value [heads]", [MemRead]>:$sink,
+    Arg<Optional<AnyMemRef>, "output before it is rounded [batch, heads, q rows, head dim of v]",
+    [MemWrite]>:$unrounded,
     Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
@@ -109,6 +129,7 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)` `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)? (`softcap` `(` $softcap^ `)`)?
+    (`unrounded` `(` $unrounded^ `:` type($unrounded) `)`)?
     (`cut` `(` $cut^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
@@ -453,7 +474,7 @@ def StoreRowOp : Dash_Op<"store_row", [InsideItems]> {
   let summary = "Write numbers of each row of a tile, in f32";
   let description = [{
     `target[sequence, head, tile * rows + i] = value[i]` for rows that are in the sequence: one
-    number of each row, or as many as the target has columns.
+    number of each row, or as many as the target has columns; a tile may have more.
 
     **Preconditions**: the value has as many rows as a q or a kv tile of its `dash.items`.
     **Postconditions**: rows past the end of the sequence are not written.
@@ -474,7 +495,7 @@ def StoreRowOp : Dash_Op<"store_row", [InsideItems]> {
     **Errors**
     - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
     - `tile must have rank 1 for a memref of rank 3, got 2`
-    - `tile must have as many columns as the head dim of the memref, 128, got 64`
+    - `tile must have at least as many columns as the head dim of the memref, 128, got 64`
   }];
   let arguments = (ins
     Arg<TileOf<[F32], [1, 2]>, "the numbers">:$value,

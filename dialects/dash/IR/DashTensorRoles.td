@@ -66,8 +66,8 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     **Errors**: `a tensor's name must be of small letters, digits, '_' and '-', got "../q"`;
     `columns of 'q' must be at least 1, got 0`; `'lse' has one number a log_row, expected no
     columns, got 64`; `tiles of 'q' must be wider than its 88 columns where they state a width, got
-    64`; `'q' must have elements of bf16 or f16, got 'f32'`, and so for sums and numbers, which are
-    f32, and bounds, which are i32.
+    64`; `'q' must have elements of bf16, f16 or f32, got 'f64'`, and so for sums and numbers, which
+    are f32, and bounds, which are i32.
   }];
   let parameters = (ins
     StringRefParameter<"for messages and manifests">:$name,

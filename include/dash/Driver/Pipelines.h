@@ -76,6 +76,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<GradientSplit> split{
       *this, "split", llvm::cl::desc("The gradient with a main kernel of its own: none or dv"),
       llvm::cl::init(TileOptions().split), splitWords()};
+  Option<double> slack{*this, "slack",
+                       llvm::cl::desc("How far, in units of log 2, a score of a forward may be "
+                                      "above its row's reference"),
+                       llvm::cl::init(TileOptions().slack)};
   Option<ConsumerChoice> consumers{*this, "consumers",
                                    llvm::cl::desc("The roles that multiply: together, by-gradient, "
                                                   "one for each of dV and dK, or what fits"),

@@ -45,6 +45,7 @@ class Case:
     seed: int = 0
     lengths: tuple[tuple[int, int], ...] = ()
     is_stated: bool = False  # lengths, in the program and in a table
+    is_unrounded: bool = False
 
     @property
     def gap(self) -> int:
@@ -89,9 +90,13 @@ class Case:
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" cut({self.cut})" if self.cut else ""
         sink = ", %sink: memref<?xf32>" if self.has_sink else ""
+        if self.is_unrounded:
+            clauses += " unrounded(%unrounded : !u)"
+            sink += ", %unrounded: !u"
         return f"""
 !q = memref<?x?x?x{self.head_dim}x{self.element}, strided<[?, ?, ?, 1], offset: ?>>
 !v = memref<?x?x?x{self.head_dim_v}x{self.element}, strided<[?, ?, ?, 1], offset: ?>>
+!u = memref<?x?x?x{self.head_dim_v}xf32, strided<[?, ?, ?, 1], offset: ?>>
 !r = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 func.func @attention_fwd(%q: !q, %k: !q, %v: !v, %o: !v, %lse: !r, %scale: f32{sink}) {{
   dash.attention_fwd ins(%q, %k, %v : !q, !q, !v) outs(%o, %lse : !v, !r)

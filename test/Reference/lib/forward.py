@@ -39,6 +39,7 @@ class Forward:
     scale: float | None = None
     cut: int | None = None
     seed: int = 1
+    is_unrounded: bool = False
 
     def title(self) -> str:
         problem = self.problem
@@ -48,7 +49,7 @@ class Forward:
             f" {problem.heads}/{problem.kv_heads} tiles {problem.tile_q}x{problem.tile_kv} workers"
             f" {self.workers} {self.form} level {self.level} {self.half}"
             f" {self.head_dim}/{self.head_dim_v} softcap {self.softcap} sink {self.has_sink} slack"
-            f" {self.slack} cut {self.cut}"
+            f" {self.slack} cut {self.cut}{', unrounded' * self.is_unrounded}"
         )
 
     def text(self) -> str:
@@ -61,6 +62,10 @@ class Forward:
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" cut({self.cut})" if self.cut else ""
         strides = "strided<[?, ?, ?, 1], offset: ?>"
+        if self.is_unrounded:
+            wide = f"memref<{batch}x?x?x{self.head_dim_v}xf32, {strides}>"
+            clauses += f" unrounded(%unrounded : {wide})"
+            sink += f", %unrounded: {wide}"
         return f"""
 !q = memref<{batch}x?x?x{self.head_dim}x{self.half}, {strides}>
 !v = memref<{batch}x?x?x{self.head_dim_v}x{self.half}, {strides}>
@@ -236,7 +241,9 @@ def model(case: Forward, outcome: Outcome) -> Arrays:
     found = {"o": o[0], "lse": lse[0]}
     if case.cut:
         found = combine(o, lse, arrays["sink"] if case.has_sink else None)
-    return {"o": encode(ROUND[case.half](found["o"]), case.half), "lse": found["lse"]}
+    unrounded = {"unrounded": found["o"]} if case.is_unrounded else {}
+    o = encode(ROUND[case.half](found["o"]), case.half)
+    return {"o": o, "lse": found["lse"], **unrounded}
 
 
 def by_definition(case: Forward, outcome: Outcome) -> Arrays:

@@ -33,6 +33,7 @@ class Case:
     softcap: float | None = None
     has_sink: bool = False
     seed: int = 1
+    is_unrounded: bool = False  # o is f32
 
     @property
     def problem(self) -> Problem:
@@ -59,15 +60,19 @@ def program_text(case: Case) -> str:
     sinks = ", %sink: memref<?xf32>, %dsink: memref<?x?xf32>" if case.has_sink else ""
     clauses += " sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32>)" if case.has_sink else ""
     clauses += f" softcap({case.softcap})" if case.softcap else ""
-    last = "delta = %o : !q, !k, !v, !v, !r, !r" if delta else "o = %o : !q, !k, !v, !v, !r, !v"
+    given, of_given = ("delta", "!r") if delta else ("o", "!o")
+    of_o = "f32" if case.is_unrounded else case.half
     return f"""
 !q = memref<{batch}x?x?x{case.head_dim}x{case.half}, strided<[?, ?, ?, 1], offset: ?>>
 !k = memref<{batch}x?x?x{case.head_dim}x{case.half}, strided<[?, ?, ?, 1], offset: ?>>
 !v = memref<{batch}x?x?x{case.head_dim_v}x{case.half}, strided<[?, ?, ?, 1], offset: ?>>
+!o = memref<{batch}x?x?x{case.head_dim_v}x{of_o}, strided<[?, ?, ?, 1], offset: ?>>
 !r = memref<{batch}x?x?xf32>
-func.func @attention_bwd(%q: !q, %k: !k, %v: !v, %do: !v, %lse: !r, %o: {"!r" if delta else "!v"},
+func.func @attention_bwd(%q: !q, %k: !k, %v: !v, %do: !v, %lse: !r, %o: {of_given},
                          %dq: !q, %dk: !k, %dv: !v, %scale: f32{sinks}) {{
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, {last}) outs(%dq, %dk, %dv : !q, !k, !v)
+  dash.attention_bwd
+      ins(%q, %k, %v, %do, %lse, {given} = %o : !q, !k, !v, !v, !r, {of_given})
+      outs(%dq, %dk, %dv : !q, !k, !v)
       {mask_text(problem.mask)} level(run) scale(%scale){clauses}
   return
 }}
