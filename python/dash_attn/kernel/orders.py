@@ -36,6 +36,7 @@ from .problem import (
     program_of,
 )
 from .programs import compiled_program
+from .q_tiles import FLAT, LONG_TILE, SHORT_TILE, kv_tile_of, rows_of_q_tile
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes
@@ -49,11 +50,10 @@ FEWEST_OF_FORWARDS = (1 << 20) + 1
 FEW = 4
 # of a forward: usual tiles, and what all of its q tiles and most kv tiles are multiples of
 ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
-# Up to the head dim FLAT a forward's q tiles have 192 rows; those of sequences of fewer than SHORT
-# rows have 128, or there would be few of them. Packed ones vary in length, and most of the work is
-# in the long ones: there it is a mean.
-FLAT, SHORT, SHORT_MEAN = 96, 2048, 1280
-FEWEST_ROWS, LARGEST_Q_TILE = 64, 192  # of q tiles
+# Packed sequences have q tiles of the short kind up to a mean of these rows: they vary in length,
+# and most of the work is in the long ones.
+SHORT_MEAN = 1280
+FEWEST_ROWS = 64  # of q tiles
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -96,15 +96,18 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
 
 def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:
     """Those of a forward: of long sequences, and of short ones."""
-    return (0, ROWS_OF_TILE) if max(wanted.head_dim, wanted.head_dim_v) <= FLAT else (0,)
+    return (0, SHORT_TILE) if max(wanted.head_dim, wanted.head_dim_v) <= FLAT else (0,)
 
 
 def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row. Where keys are cut there is no table:
     decoding has other sizes in each step."""
-    q_rows = sizes[3]
-    found = _in_q_tiles(wanted, q_rows, is_short=q_rows < SHORT)
+    q_rows, kv_rows = sizes[3:]
+    mask = wanted.mask._replace(blocks=None)  # a bitmap decides below
+    kv_tile = kv_tile_of(wanted.head_dim, wanted.head_dim_v)
+    tile = rows_of_q_tile(mask, q_rows, kv_rows, kv_tile)
+    found = _in_q_tiles(wanted, q_rows, is_short=tile == SHORT_TILE)
     is_for_any = wanted.cut and wanted.mask.blocks is None
     return found if is_for_any else _with_table(found, *sizes)
 
@@ -149,7 +152,7 @@ def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
         return found
     # blocks are whole tiles
     is_flat = max(wanted.head_dim, wanted.head_dim_v) <= FLAT
-    if blocks.q % (found.q_tile or (LARGEST_Q_TILE if is_flat else ROWS_OF_TILE)) == 0:
+    if blocks.q % (found.q_tile or (LONG_TILE if is_flat else ROWS_OF_TILE)) == 0:
         return found
     return found._replace(q_tile=ROWS_OF_TILE if blocks.q % ROWS_OF_TILE == 0 else FEWEST_ROWS)
 
