@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ except ImportError:
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from by_parts import add_only, run_parts  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
 from dash_attn.jax import attention, explain  # noqa: E402
@@ -256,15 +256,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(parts), help="which of " + ", ".join(parts))
-    wanted = parser.parse_args().only.split(",")
-    if unknown := set(wanted) - set(parts):
-        parser.error(f"no part is named {', '.join(sorted(unknown))}")
-    for name in wanted:
-        begun = time.monotonic()
-        for check_one in parts[name]:
-            check_one()
-        print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
+    add_only(parser, parts)
+    run_parts(parser, parser.parse_args().only, parts)
     print("ok")
     return 0
 

@@ -4,7 +4,8 @@
 O, the LSE and gradients are compared with float64. Equal calls must have equal bytes, beside other
 work, in both layouts, compiled, and in a CUDA graph; unions packed and of rows that are used those
 of each sequence alone, as level `batch` says. Times of both ways are printed beside causal masks.
-The status is 1 where something differs.
+`--only` takes some parts, each of which runs in less than a minute. The status is 1 where something
+differs.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 from both_ways import MOST_ERROR, MOST_LSE_ERROR, are_equal, inputs  # noqa: E402
+from by_parts import add_only, finish, mistakes_in, run_parts  # noqa: E402
 from call_times import device_time  # noqa: E402
 
 from dash_attn import attention, explain, reference  # noqa: E402
-from dash_attn.measure.bundle import commit  # noqa: E402
 from dash_attn.reference import Blocks, Mask, Union  # noqa: E402
-from dash_attn.support.records import write_record  # noqa: E402
 
 BF16, F16 = torch.bfloat16, torch.float16
 Tensors = list[torch.Tensor]
@@ -74,6 +74,9 @@ CASES: list[tuple[Any, ...]] = [
         False,
     ),
 ]
+
+# Runs of CASES, which take less than a minute each: programs are compiled, too.
+PARTS = (("unions", 0, 4), ("head-dims", 4, 8), ("bitmaps", 8, 12), ("wide-bitmaps", 12, 17))
 
 
 def both(
@@ -192,35 +195,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=20)
+    wrong: list[str] = []
+
+    def checked(case: tuple[Any, ...]) -> dict[str, Any]:
+        one = check(case, arguments.repeats)
+        wrong.extend(mistakes_in(one, MOST_ERROR, MOST_LSE_ERROR))
+        return one
+
+    parts: dict[str, list[Any]] = {
+        name: [lambda case=case: checked(case) for case in CASES[begin:end]]
+        for name, begin, end in PARTS
+    }
+    parts |= {"lists": [check_lists], "times": [times]}
+    add_only(parser, parts)
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    cases, wrong = [], []
-    for case in CASES:
-        one = check(case, arguments.repeats)
-        cases.append(one)
-        bad = [name for name, is_equal in one["equal"].items() if not is_equal]
-        bad += [
-            name
-            for name, error in one["errors"].items()
-            if not error <= (MOST_LSE_ERROR if name == "lse" else MOST_ERROR)
-        ]
-        print(f"{one['case']}: {one['errors']}{f', WRONG: {bad}' if bad else ''}", flush=True)
-        wrong += bad
-    lists = check_lists()
-    wrong += [name for name, is_equal in lists.items() if not is_equal]
-    record = {
-        "gpu": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "commit": commit(),
-        "cases": cases,
-        "lists": lists,
-        "milliseconds": times(),
-    }
-    print(record["milliseconds"])
-    if arguments.json:
-        write_record(arguments.json, record)
-    print(f"wrong: {wrong}" if wrong else "all right")
-    return int(bool(wrong))
+    found = run_parts(parser, arguments.only, parts)
+    record: dict[str, Any] = {"cases": [one for name, *_ in PARTS for one in found.get(name, [])]}
+    if "lists" in found:
+        (record["lists"],) = found["lists"]
+        wrong += [name for name, is_equal in record["lists"].items() if not is_equal]
+    if "times" in found:
+        (record["milliseconds"],) = found["times"]
+        print(record["milliseconds"])
+    return finish(arguments.json, wrong, **record)
 
 
 if __name__ == "__main__":

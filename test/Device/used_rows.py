@@ -5,7 +5,8 @@ All rows that are not used are NaN, in do too, and memory is full of NaN before 
 LSE and gradients are compared with float64, and are 0 and -inf where rows are not used. Bits must
 be those of the same sequences packed without the rest, in both layouts, beside offsets, in repeats,
 compiled, and in a CUDA graph that is replayed with other numbers. The host must not wait. Times of
-both ways are printed beside a batch that uses all rows. The status is 1 where something differs.
+both ways are printed beside a batch that uses all rows. `--only` takes some parts. The status is 1
+where something differs.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 from both_ways import MOST_ERROR, MOST_LSE_ERROR, are_equal  # noqa: E402
+from by_parts import add_only, finish, mistakes_in, run_parts  # noqa: E402
 from call_times import device_time  # noqa: E402
 
 from dash_attn import attention, explain, reference  # noqa: E402
-from dash_attn.measure.bundle import commit  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
-from dash_attn.support.records import write_record  # noqa: E402
 
 BF16, F16 = torch.bfloat16, torch.float16
 ROWS, KV_ROWS = 700, 900
@@ -244,35 +244,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=20)
+    wrong: list[str] = []
+
+    def checked(case: tuple[Any, ...]) -> dict[str, Any]:
+        one = check(case, arguments.repeats)
+        wrong.extend(mistakes_in(one, MOST_ERROR, MOST_LSE_ERROR))
+        return one
+
+    parts: dict[str, list[Any]] = {
+        "cases": [lambda case=case: checked(case) for case in CASES],
+        "graph": [check_graph],
+        "times": [times],
+    }
+    add_only(parser, parts)
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    cases, wrong = [], []
-    for case in CASES:
-        one = check(case, arguments.repeats)
-        cases.append(one)
-        bad = [name for name, is_equal in one["equal"].items() if not is_equal]
-        bad += [
-            name
-            for name, error in one["errors"].items()
-            if not error <= (MOST_LSE_ERROR if name == "lse" else MOST_ERROR)
-        ]
-        print(f"{one['case']}: {one['errors']}{f', WRONG: {bad}' if bad else ''}", flush=True)
-        wrong += bad
-    graph = check_graph()
-    wrong += [name for name, is_equal in graph.items() if not is_equal]
-    record = {
-        "gpu": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "commit": commit(),
-        "cases": cases,
-        "graph": graph,
-        "milliseconds": times(),
-    }
-    print(record["graph"], record["milliseconds"])
-    if arguments.json:
-        write_record(arguments.json, record)
-    print(f"wrong: {wrong}" if wrong else "all right")
-    return int(bool(wrong))
+    found = run_parts(parser, arguments.only, parts)
+    record: dict[str, Any] = {"cases": found.get("cases", [])}
+    if "graph" in found:
+        (record["graph"],) = found["graph"]
+        wrong += [name for name, is_equal in record["graph"].items() if not is_equal]
+    if "times" in found:
+        (record["milliseconds"],) = found["times"]
+        print(record["milliseconds"])
+    return finish(arguments.json, wrong, **record)
 
 
 if __name__ == "__main__":
