@@ -148,6 +148,7 @@ def main() -> None:
         ("forward", forward),
         ("f16", forward._replace(element="f16", head_dim=40, head_dim_v=24)),
         ("cut", forward._replace(cut=128)),
+        ("unrounded", forward._replace(is_unrounded=True, head_dim_v=40)),
         ("backward", backward),
         ("of-kv", wide._replace(gradients=OF_KV)),
         ("of-q", wide._replace(gradients=OF_Q)),

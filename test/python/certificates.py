@@ -47,7 +47,7 @@ FORWARD = KERNEL | {
     "certificate": "sha256:3",
 }
 SITE: dict[str, Any] = {
-    "dash_certificate": 8,
+    "dash_certificate": 9,
     "versions": {"torch": "2.11", "python": "3.12.1"},
     "machine": {"gpu": "H100", "multiprocessors": 132},
     "switches": {"deterministic": True, "environment": {}},
@@ -175,7 +175,7 @@ def words() -> None:
     assert compare(SITE, without) == [SAME]  # what one of them does not say is not compared
     for wrong, message in (
         (3, "the second: expected an object, found 3"),
-        ({}, "the second.dash_certificate: expected one of 8, found nothing"),
+        ({}, "the second.dash_certificate: expected one of 9, found nothing"),
         (changed("machine", to=7), "the second.machine: expected an object, found 7"),
         (changed("kernels", to=[1]), "the second.kernels[0]: expected an object, found 1"),
     ):

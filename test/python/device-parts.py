@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "Device"))
 import by_parts  # noqa: E402
 import masks  # noqa: E402
 import q_tiles  # noqa: E402
+import unrounded  # noqa: E402
 import used_rows  # noqa: E402
 
 
@@ -67,6 +68,7 @@ def scripts() -> None:
     for script, names in (
         (masks, "unions, head-dims, bitmaps, wide-bitmaps, lists, times"),
         (used_rows, "cases, graph, times"),
+        (unrounded, "narrow, wide, lists, times"),
         (q_tiles, None),
     ):
         sys.argv = [script.__file__, "--only", "nothing"]

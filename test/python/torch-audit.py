@@ -395,7 +395,7 @@ def certificates() -> None:
     )
     assert (
         refused(lambda: audit.check({}), ValueError)
-        == "expected a certificate of version 8, found None"
+        == "expected a certificate of version 9, found None"
     )
 
 

@@ -10,7 +10,7 @@ from ..kernel.problem import head_dims
 from ..support.records import Record
 from .runs import differences
 
-VERSION = 8
+VERSION = 9
 NAMED = 5  # of many alike
 SAME = "the certificates promise the same bits"
 # What follows from a field that differs.
@@ -111,6 +111,7 @@ def _asked(kernel: Mapping[str, Any]) -> str:
         + ", packed" * bool(kernel.get("is_list"))
         + ", sink" * bool(kernel.get("has_sink"))
         + ", of delta" * bool(kernel.get("takes_delta"))
+        + ", unrounded o" * bool(kernel.get("is_unrounded"))
     )
     return (
         f"{kernel.get('mask')} mask, {kernel.get('element')}, head dim"

@@ -16,6 +16,7 @@ from ..errors import (
 )
 from .problem import head_dims
 from .runtime import Kernel
+from .unrounded import NAME as UNROUNDED
 
 # too long to be read
 BITMAP = re.compile(r"#dash\.blocks<q = (\d+), kv = (\d+), bits = dense<[^>]*> : [^>]*>>")
@@ -101,12 +102,16 @@ class Explanation:
 
 def _in_words(kernel: Kernel) -> str:
     program = kernel.manifest["program"]
+    elements = {one["name"]: one["element"] for one in kernel.manifest["tensors"]}
+    is_backward = "do" in elements
     mask = BITMAP.sub(r"a bitmap of blocks of \1 x \2", program["mask"])
     return (
         f"dash, {mask} mask, {program['element']}, head dim"
         f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
         f"tiles {program['tiles']['q']} x {program['tiles']['kv']}"
         + (f", keys cut into pieces of {program['cut']} rows" if "cut" in program else "")
+        + ", o also unrounded" * (UNROUNDED in elements)
+        + ", delta of unrounded o" * (is_backward and elements.get("o") == "f32")
     )
 
 

@@ -86,12 +86,11 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
         return Ordered((of_kv, _with_table(of_q, *sizes)), 0)
     if wanted.level != "run" or wanted.rules:
         return Ordered((wanted._replace(kind=kind_of_lists(wanted.window, wanted.rules)),), 0)
-    ordered = _choose(wanted._replace(takes_delta=False), sizes)
-    return (
-        replace(ordered, kernels=(ordered.wanted._replace(takes_delta=wanted.takes_delta),))
-        if wanted.takes_delta
-        else ordered
-    )
+    ordered = _choose(wanted._replace(takes_delta=False, is_unrounded=False), sizes)
+    if not (wanted.takes_delta or wanted.is_unrounded):
+        return ordered
+    own = ordered.wanted._replace(takes_delta=wanted.takes_delta, is_unrounded=wanted.is_unrounded)
+    return replace(ordered, kernels=(own,))
 
 
 def q_tiles_of(wanted: Wanted) -> tuple[int, ...]:

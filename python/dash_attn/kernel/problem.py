@@ -16,6 +16,8 @@ from ..reference import Mask
 from ..support.records import Record
 from .coverage import Coverage, ask, limits
 from .masks import are_rules, mask_of
+from .unrounded import NAME as UNROUNDED
+from .unrounded import SLACK, type_of
 
 # how MLIR spells what frameworks call so
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
@@ -403,7 +405,8 @@ class Wanted(NamedTuple):
     o and the LSE, at level `row` and in the order of `OF_OWN_SUMS`; q_tile: rows of its q tiles, 0
     for those that the compiler takes. Bits do not follow from them. gradients: those of
     `GRADIENTS` that it computes. cut: of a forward, rows of the pieces into which keys are cut; 0
-    where they are not. rules: what the mask hides beside its window, as `rules_of` says it."""
+    where they are not. rules: what the mask hides beside its window, as `rules_of` says it.
+    is_unrounded: a forward writes o in f32, too; a backward reads such an o."""
 
     head_dim: int
     head_dim_v: int
@@ -424,6 +427,7 @@ class Wanted(NamedTuple):
     gradients: str = ""
     cut: int = 0
     rules: str = ""
+    is_unrounded: bool = False
 
     @property
     def mask(self) -> Mask:
@@ -440,6 +444,7 @@ def _covered_head_dims() -> tuple[int, ...]:
     return tuple(range(most.head_dim_multiple, most.head_dim + 1, most.head_dim_multiple))
 
 
+_FLAGS = "has_runs", "is_list", "has_sink", "takes_delta", "is_forward", "is_unrounded"
 _FIELDS: dict[str, Callable[[Record], Any]] = {
     **{
         name: lambda record, name=name: record.word(name, _covered_head_dims())
@@ -461,10 +466,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
         "level", (ROW,) if record.flag("is_forward") else _covered("level", LEVELS)
     ),
     "apart": lambda record: record.word("apart", APART),
-    **{
-        name: lambda record, name=name: record.flag(name)
-        for name in ("has_runs", "is_list", "has_sink", "takes_delta", "is_forward")
-    },
+    **{name: lambda record, name=name: record.flag(name) for name in _FLAGS},
     "softcap": lambda record: record.amount("softcap"),
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
@@ -497,10 +499,15 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
         clauses += f" softcap({wanted.softcap:.9e})"
     if wanted.cut:
         clauses += f" cut({wanted.cut})"
+    arguments = "".join(f", %{name}: !{name}" for name in sinks) * wanted.has_sink
+    of_unrounded = type_of(wanted.head_dim_v)
+    if wanted.is_forward and wanted.is_unrounded:
+        clauses += f" unrounded(%{UNROUNDED} : {of_unrounded})"
+        arguments += f", %{UNROUNDED}: {of_unrounded}"
     given = (
         {"given": "delta", "of_given": "!per_row"}
         if wanted.takes_delta
-        else {"given": "o", "of_given": "!of_v"}
+        else {"given": "o", "of_given": of_unrounded if wanted.is_unrounded else "!of_v"}
     )
     names = wanted.gradients.split()
     body = FORWARD if wanted.is_forward else PART if names else BACKWARD
@@ -516,7 +523,7 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
         mask=mask.text,
         level=wanted.level,
         clauses=clauses,
-        arguments="".join(f", %{name}: !{name}" for name in sinks) * wanted.has_sink,
+        arguments=arguments,
     )
     if wanted.is_forward:
         return text, _options_of_forward(wanted), f"forward of {mask.name} mask"
@@ -531,7 +538,8 @@ def kind_of_lists(window: Window, rules: str = "") -> str:
 
 def _options_of_forward(wanted: Wanted) -> str:
     q_tile = f" q-tile={wanted.q_tile}" if wanted.q_tile else ""
-    return f"kind={OF_OWN_SUMS}{q_tile}{_table_of_own_sums(wanted)}"
+    slack = f" slack={SLACK}" if wanted.is_forward and wanted.is_unrounded else ""
+    return f"kind={OF_OWN_SUMS}{q_tile}{slack}{_table_of_own_sums(wanted)}"
 
 
 def _table_of_own_sums(wanted: Wanted) -> str:

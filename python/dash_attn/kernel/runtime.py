@@ -29,6 +29,7 @@ from .plan import Plan, Table
 from .problem import demand, refusal_of_scale
 from .programs import tell
 from .tensors import as_tensor, current_stream, signature, stream_handle
+from .unrounded import NAME as UNROUNDED_NAME
 from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
@@ -39,12 +40,21 @@ FORWARD = ("q", "k", "v", "o", "lse")  # of a forward's kernel; beside them its 
 # of a kernel of a list whose lengths come with each call
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")
 SINK = ("sink", "dsink")  # of a kernel of a program with a sink
+UNROUNDED = (UNROUNDED_NAME,)  # of a forward that writes o in f32, too
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
 # of one kernel, with a workspace each; of more the one that is asked for least lately goes
 MOST_STREAMS = 64
 # the first of each program and cubin of a driver is never given back: streams may run its code
 _loaded: dict[tuple[int, str, str], Handle] = {}
+
+
+# of each that a kernel has or not: its element, what such a kernel does, and its program's clause
+_BESIDE = {
+    SINK[0]: ("f32", "has a sink", "sink(...)"),
+    LENGTHS[0]: ("i32", "is of a list of sequences", "sequences(<?>)"),
+    UNROUNDED_NAME: ("f32", "writes o unrounded, too", "unrounded(...)"),
+}
 
 
 class _Streams:
@@ -100,7 +110,7 @@ class Kernel:
         own = own if own in PARTS else GRADIENTS
         backward = tuple(name for name in backward if name not in GRADIENTS or name in own)
         self._names: tuple[str, ...] = FORWARD if self._is_forward else backward
-        for names in (SINK[:1] if self._is_forward else SINK, LENGTHS):
+        for names in (SINK[:1] if self._is_forward else SINK, LENGTHS, UNROUNDED):
             self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
@@ -220,18 +230,21 @@ class Kernel:
         stream: Any = None,
         layout: str = "bhsd",
         clears_rows: bool = False,
+        unrounded: Any = None,
     ) -> None:
         """Writes o and lse, of a kernel of `dash.attention_fwd`.
 
         q is [batch, heads, q_rows, head_dim], k [batch, kv_heads, kv_rows, head_dim], v the same
         with its own head dim, o as q with that of v; lse [batch, heads, q_rows], f32, natural
-        logarithms, -inf for a row that sees nothing; sink, for a kernel with one, [heads], f32.
+        logarithms, -inf for a row that sees nothing; sink, for a kernel with one, [heads], f32;
+        unrounded, for a kernel with it, as o but f32: o before it is rounded.
         clears_rows: whether rows of o and lse outside all sequences become 0 and -inf; else they
         are not written. scale: a factor on scores, above 0. All else is as `backward` has it.
         Raises ArgumentError or CapacityError before anything is written, and DriverError if a
         launch fails.
         """
-        given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
+        lengths = cu_seqlens_q, cu_seqlens_kv
+        given = self._given_of_forward((q, k, v, o, lse), sink, lengths, unrounded)
         self._run(given, self._scale_of_forward(scale), stream, layout, clears_rows)
 
     def bind_forward(
@@ -249,16 +262,18 @@ class Kernel:
         stream: Any = None,
         layout: str = "bhsd",
         clears_rows: bool = False,
+        unrounded: Any = None,
     ) -> Launch:
         """Checks everything as `forward` does and returns what it would launch, for these
-        tensors: `launch.run()`. Its tensors are in the order of `FORWARD`, then the sink and the
-        offsets that the kernel has.
+        tensors: `launch.run()`. Its tensors are in the order of `FORWARD`, then the sink, the
+        offsets and the unrounded o that the kernel has.
 
         Keep the tensors while it is used.
         """
         number = self._scale_of_forward(scale)
         with self._lock:
-            given = self._given_of_forward((q, k, v, o, lse), sink, (cu_seqlens_q, cu_seqlens_kv))
+            lengths = cu_seqlens_q, cu_seqlens_kv
+            given = self._given_of_forward((q, k, v, o, lse), sink, lengths, unrounded)
             handle = current_stream(q) if stream is None else stream_handle(stream)
             return self._launch(given, number, handle, layout, clears_rows)
 
@@ -398,22 +413,19 @@ class Kernel:
         return tuple(own)
 
     def _given_of_forward(
-        self, tensors: tuple[Any, ...], sink: Any, lengths: tuple[Any, Any]
+        self, tensors: tuple[Any, ...], sink: Any, lengths: tuple[Any, Any], unrounded: Any
     ) -> tuple[Any, ...]:
         """The same of a forward."""
         if not self._is_forward:
             raise ArgumentError(f"'{self.name}' computes gradients: call backward")
-        return tensors + self._given_beside((SINK[:1], (sink,)), (LENGTHS, lengths))
+        beside = (SINK[:1], (sink,)), (LENGTHS, lengths), (UNROUNDED, (unrounded,))
+        return tensors + self._given_beside(*beside)
 
     def _given_beside(self, *groups: tuple[tuple[str, ...], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """A sink and offsets, as the kernel has them or not."""
+        """A sink, offsets and an output in f32, as the kernel has them or not."""
         found: tuple[Any, ...] = ()
         for names, values in groups:
-            what, why, clause = (
-                ("i32", "is of a list of sequences", "sequences(<?>)")
-                if names is LENGTHS
-                else ("f32", "has a sink", "sink(...)")
-            )
+            what, why, clause = _BESIDE[names[0]]
             for name, value in zip(names, values):
                 if (value is None) == (name in self._names):
                     raise ArgumentError(

@@ -24,14 +24,17 @@ def delta_of(
     what is found: [batch, heads, rows], or [heads, rows].
 
     Added as `prepare` adds: a dlse of zeros, as compiled programs have it of an LSE that is not
-    differentiated, leaves all bits as they are. Products of 16-bit numbers are exact in float32, so
-    it is no matter which of them a machine adds in one step."""
+    differentiated, leaves all bits as they are. o may be of float32, as it is before it is
+    rounded. Products of 16-bit numbers are exact in float32, so it is no matter which of them a
+    machine adds in one step."""
     turned = (o, do) if o.dim() == 4 else (o.transpose(0, 1), do.transpose(0, 1))
     both = zip(*(tensor.unflatten(-1, (-1, PIECE)).unbind(-1) for tensor in turned))
     one, other = next(both)
+    is_unrounded = o.dtype == torch.float32
     sums = one.float() * other
     for one, other in both:
-        sums = torch.addcmul(sums, one, other)
+        # `prepare` rounds each product of an o of float32
+        sums = sums + one * other if is_unrounded else torch.addcmul(sums, one, other)
     while sums.shape[-1] > 1:
         if sums.shape[-1] % 2:  # lanes behind the last piece add zeros
             sums = torch.nn.functional.pad(sums, (0, 1))

@@ -15,6 +15,7 @@ from ..kernel.problem import (
     slices_of,
 )
 from ..kernel.runtime import Kernel
+from ..kernel.unrounded import ROUNDED, UNROUNDED
 from . import pieces
 from .foreign import operator_of_forward
 from .kernels import forward_of, kernel_of, kernels_for, order_of
@@ -44,6 +45,7 @@ def explain(
     forward: str = DASH,
     layout: str | None = None,
     cut: int | None = None,
+    delta: str = ROUNDED,
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
@@ -55,7 +57,7 @@ def explain(
         given = Lengths(*lengths[:2], *map(plain, lengths[2:]))
         options = causal, window, scale, plain(softcap), level, forward, layout, plain(cut)
         used = Used(seqused_q, seqused_k)
-        return _explained(Call(q, k, v, *options, sink, given, used, mask))
+        return _explained(Call(q, k, v, *options, sink, given, used, mask, delta))
     except Exception as error:
         return Explanation(said_of(error))
 
@@ -68,6 +70,7 @@ def _explained(call: Call) -> Explanation:
     rest = {"has_sink": call.sink is not None, "softcap": float(call.softcap)}
     rest |= {"rules": call.rules}
     level = level_of_gradients(call.level)
+    rest |= {"is_unrounded": call.delta == UNROUNDED}
     of_forward = rest | {"cut": call.cut or 0}
     is_list = call.lengths.are_given or call.used.are_given
     forward: str | list[Kernel] = ""

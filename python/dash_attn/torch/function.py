@@ -18,6 +18,7 @@ from ..kernel.problem import (
     plain_options,
     sides_of,
 )
+from ..kernel.unrounded import ROUNDED, UNROUNDED
 from . import pieces
 from .foreign import foreign_forward, foreign_operator
 from .forward import forward_operator, launch_forward
@@ -26,10 +27,11 @@ from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, sig
 from .refusal import Call, refusal_of_call
 from .registry import SPACE, define, implement
 from .sinks import refusal_of_sink
+from .unrounded import UNDER_TRANSFORMS, launch_unrounded, unrounded_operator
 from .used import Used, in_list, out_of_list
 
 _PLAIN = {
-    (bool, type(None), of_scale, float, str, str, of_layout, of_cut)
+    (bool, type(None), of_scale, float, str, str, of_layout, of_cut, str)
     for of_scale in (type(None), float)
     for of_layout in (type(None), str)
     for of_cut in (type(None), int)
@@ -76,6 +78,7 @@ def attention(
     forward: str = DASH,
     layout: str | None = None,
     cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: Literal[False] = False,
 ) -> torch.Tensor: ...
 
@@ -102,6 +105,7 @@ def attention(
     forward: str = DASH,
     layout: str | None = None,
     cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: Literal[True],
 ) -> tuple[torch.Tensor, torch.Tensor]: ...
 
@@ -127,6 +131,7 @@ def attention(
     forward: str = DASH,
     layout: str | None = None,
     cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: bool = False,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
@@ -175,6 +180,11 @@ def attention(
     (decoding) are fast. A row's bits are then those of this cut: equal calls, batches, chunks
     and decoded tokens agree among calls of one cut, and among calls of none. No size changes it.
 
+    delta: of what o the gradients take rowsum(o do). "rounded", as everywhere: of the o that is
+    returned. "unrounded": the forward keeps o in float32, too. That lowers the error of dq and dk
+    where rows have most of their probability at few columns (docs/numbers.md), and costs memory of
+    twice o until the backward pass. o and the LSE have other bits than with "rounded", too.
+
     Raises ArgumentError for a call that is not served; the message says what to do instead, and
     `dash_attn.explain` says it without raising. The bits depend on `explain(...).certificate`,
     and with forward "torch" on the libraries that it names.
@@ -192,7 +202,7 @@ def attention(
         or seqused_k is not None
     ):
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
-        options = causal, window, scale, softcap, level, forward, cut
+        options = causal, window, scale, softcap, level, forward, cut, delta
         used = Used(seqused_q, seqused_k)
         o, lse = _of_sequences(q, k, v, sink, lengths, used, options, layout, mask)
         return (o, lse) if return_lse else o
@@ -201,7 +211,9 @@ def attention(
         if (
             not is_compiling
             and type(q) is type(k) is type(v) is torch.Tensor
-            and tuple(map(type, (causal, window, scale, softcap, level, forward, layout, cut)))
+            and tuple(
+                map(type, (causal, window, scale, softcap, level, forward, layout, cut, delta))
+            )
             in _PLAIN
             and (mask is None or type(mask) is Mask)
         ):
@@ -225,13 +237,14 @@ def attention(
                 forward,
                 layout,
                 cut,
+                delta,
                 mask,
             )
         accepted = _accepted[key]  # asked once about calls that are alike
     # nested and sparse tensors have no strides, and a mask of lists has no hash
     except (KeyError, RuntimeError, TypeError):
         options = causal, window, scale, softcap, level, forward, layout, cut
-        accepted = _accept(key, q, k, v, options, mask, is_compiling)
+        accepted = _accept(key, q, k, v, options, mask, delta, is_compiling)
     if sink is not None:
         demand(refusal_of_sink(sink, q, v, layout or LAYOUTS[0]))
     if accepted.coverage is not None:
@@ -244,6 +257,7 @@ def attention(
             "forward": forward,
             "layout": layout,
             "cut": cut,
+            "delta": delta,
             "return_lse": return_lse,
         }
         return pieces.attended(
@@ -267,7 +281,7 @@ def attention(
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     apply = attended if is_compiling else Transformed.apply if is_transformed else _apply
     rest = softcap, sink, *_NO_LENGTHS, accepted.level, forward, cut or 0, accepted.rules
-    o, lse = apply(q, k, v, *accepted.window, accepted.scale, *rest)
+    o, lse = apply(q, k, v, *accepted.window, accepted.scale, *rest, delta == UNROUNDED)
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse) if return_lse else o
@@ -284,11 +298,11 @@ def _of_sequences(
     layout: Any,
     mask: Any,
 ) -> Any:
-    causal, window, scale, softcap, level, forward, cut = options
+    causal, window, scale, softcap, level, forward, cut, delta = options
     causal, window, scale = plain_options(causal, window, scale)
     softcap, cut = plain(softcap), plain(cut)
     plain_ones = causal, window, scale, softcap, level, forward, layout, cut
-    call = Call(q, k, v, *plain_ones, sink, lengths, used, mask)
+    call = Call(q, k, v, *plain_ones, sink, lengths, used, mask, delta)
     demand(refusal_of_call(call))
     layout, batch = call.layout_of_tensors, q.shape[0]
     if used.are_given:
@@ -298,7 +312,7 @@ def _of_sequences(
     apply = attended if torch.compiler.is_dynamo_compiling() else _attend
     filled = lengths.filled(q, k)
     rest = float(softcap), sink, *filled, level_of_gradients(level), forward, cut or 0, call.rules
-    o, lse = apply(q, k, v, *call.sides, scale, *rest)
+    o, lse = apply(q, k, v, *call.sides, scale, *rest, delta == UNROUNDED)
     if not used.are_given:
         return o, lse
     is_right = used.q is None or sink is None and forward == DASH
@@ -306,7 +320,14 @@ def _of_sequences(
 
 
 def _accept(
-    key: Any, q: Any, k: Any, v: Any, options: tuple[Any, ...], mask: Any, is_compiling: bool
+    key: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    options: tuple[Any, ...],
+    mask: Any,
+    delta: Any,
+    is_compiling: bool,
 ) -> Accepted:
     """Raises ArgumentError where something is refused. key: of calls that are alike; None where
     options have to become plain before there is one."""
@@ -317,11 +338,12 @@ def _accept(
             *options[4:7],
             plain(options[7]),
         )
-        if not is_compiling and _is_key(*options) and (seen := signature(q, k, v)) is not None:
-            key = (seen, q.device, k.device, v.device, *options)
+        is_key = not is_compiling and type(delta) is str and _is_key(*options)
+        if is_key and (seen := signature(q, k, v)) is not None:
+            key = (seen, q.device, k.device, v.device, *options, delta)
             if mask is None and key in _accepted:
                 return _accepted[key]
-    demand(refusal_of_call(Call(q, k, v, *options, mask=mask)))
+    demand(refusal_of_call(Call(q, k, v, *options, mask=mask, delta=delta)))
     causal, window, scale, _, level, _, layout, _ = options
     sides, layout = sides_of(causal, window, mask), layout or LAYOUTS[0]
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
@@ -377,14 +399,18 @@ def _forward(
     forward: str,
     cut: int,
     rules: str,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE. level: of gradients alone."""
+    unrounded: bool,
+) -> tuple[torch.Tensor, ...]:
+    """o and the LSE, and where it is asked for o unrounded. level: of gradients alone."""
     plain = is_plain(q, k, v)  # then without the operators, which cost the host more
     if forward != DASH:
         function = foreign_forward if plain else foreign_operator
         return function(q, k, v, left, right, scale, sink, cu_q, cu_k, max_q, max_k)
-    function = launch_forward if plain else forward_operator
     numbers = None if sink is None else sink.float()
+    if unrounded:
+        function = launch_unrounded if plain else unrounded_operator
+        return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k, rules)
+    function = launch_forward if plain else forward_operator
     return function(q, k, v, left, right, scale, softcap, numbers, cu_q, cu_k, cut, rules)
 
 
@@ -394,18 +420,18 @@ class Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        o, lse = _forward(*given)
-        _keep(ctx, given, o, lse)
+        o, lse, *unrounded = _forward(*given)
+        _keep(ctx, given, *(unrounded or [o]), lse)
         return o, lse
 
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
         if do is None and dlse is None:
-            return (None,) * 16
+            return (None,) * 17
         q, k, v, o, lse, sink, cu_q, cu_k = ctx.saved_tensors
         left, right, scale, softcap, level, rules = ctx.given
         if do is None:
-            do = torch.zeros_like(o)
+            do = torch.zeros_like(o, dtype=q.dtype)
         if torch.is_grad_enabled():
             function = Gradients.apply
         elif dlse is None and is_plain(do, q, k, v):
@@ -433,12 +459,12 @@ class Attention(torch.autograd.Function):
         )
         if dsink is not None:
             dsink = dsink.sum(0).to(sink.dtype)
-        return dq, dk, dv, *[None] * 4, dsink, *[None] * 8
+        return dq, dk, dv, *[None] * 4, dsink, *[None] * 9
 
 
 def _keep(ctx: Any, given: tuple[Any, ...], o: torch.Tensor, lse: torch.Tensor) -> None:
-    """What the backward pass takes."""
-    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, *_, rules = given
+    """What the backward pass takes. o: or the unrounded one."""
+    q, k, v, left, right, scale, softcap, sink, cu_q, cu_k, _, _, level, *_, rules, _ = given
     ctx.save_for_backward(q, k, v, o, lse, sink, cu_q, cu_k)
     ctx.given = (left, right, scale, softcap, level, rules)
     ctx.set_materialize_grads(False)
@@ -452,7 +478,10 @@ _apply = super(torch.autograd.Function, Attention).apply
 class Transformed(Attention):
     """The same in the form that transforms of torch.func take, which costs more on the host."""
 
-    forward = staticmethod(_forward)
+    @staticmethod
+    def forward(*given: Any) -> tuple[torch.Tensor, ...]:
+        demand(UNDER_TRANSFORMS if given[-1] else None)
+        return _forward(*given)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
@@ -472,7 +501,7 @@ define(
     NAME,
     "(Tensor q, Tensor k, Tensor v, int left, int right, float scale, float softcap, Tensor? sink,"
     " Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
-    " str level, str forward, int cut, str rules) -> (Tensor, Tensor)",
+    " str level, str forward, int cut, str rules, bool unrounded) -> (Tensor, Tensor)",
 )
 
 

@@ -105,7 +105,7 @@ def _prepare(
     ):
         return None, 0
     given = q, k, v, do, o, of_rows, dq, dk, dv
-    wanted = order_of(q, k, v, window, layout).kernels
+    wanted = order_of(q, k, v, window, layout, is_unrounded=pieces.is_unrounded(o)).kernels
     return bind(wanted, given, layout=layout, stream=stream), coverage.alignment - 1
 
 
@@ -129,13 +129,12 @@ def launch_any(
 ) -> tuple[torch.Tensor | None, ...]:
     """What the operator does: dq, dk, dv and dsink, None without a sink, on the current stream.
 
-    dlse: the gradient of the LSE, of its shape: [batch, heads, rows] of float32. sink: [heads] of
-    float32, whose gradient is of each batch by itself, [batch, heads] of float32. rules: of the
-    mask beside its window, as `masks.rules_of` says them. cu_q, cu_k:
-    offsets of packed sequences, which then are the batch; all else is as `attention` has it,
-    gradients of rows outside of all sequences are 0, and cu_k is cu_q if None. Raises
-    ArgumentError before anything is launched.
-    """
+    o: of q's type, or of float32 as it is before it is rounded. dlse: the gradient of the LSE,
+    of its shape: [batch, heads, rows] of float32. sink: [heads] of float32, whose gradient is of
+    each batch by itself, [batch, heads] of float32. rules: of the mask beside its window, as
+    `masks.rules_of` says them. cu_q, cu_k: offsets of packed sequences, which then are the
+    batch; all else is as `attention` has it, gradients of rows outside of all sequences are 0,
+    and cu_k is cu_q if None. Raises ArgumentError before anything is launched."""
     is_usual = dlse is None and sink is None and level == "run" and not softcap and not rules
     if cu_q is None and is_usual:
         return *launch(do, q, k, v, o, lse, left, right, scale), None
@@ -147,7 +146,7 @@ def launch_any(
         pieces.backward((left, right), "bhsd", scale, softcap, level, rules, **tensors)
         return found
     has = {"has_sink": sink is not None, "takes_delta": delta is not None, "softcap": softcap}
-    has |= {"rules": rules}
+    has |= {"rules": rules, "is_unrounded": pieces.is_unrounded(o)}
     kernels = kernels_for((q.shape[2], v.shape[2]), q.dtype, (left, right), level, **has)
     found = like_inputs(q, k, v, sink, cu_q)
     tensors |= zip(pieces.GRADIENTS, found)

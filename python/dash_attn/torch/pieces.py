@@ -19,7 +19,7 @@ from .problem import readable
 
 ON_KV = ("k", "v", "dk", "dv")
 GRADIENTS = ("dq", "dk", "dv", "dsink")
-RESULTS = ("o", "lse")
+RESULTS = ("o", "lse", "unrounded")
 
 
 def forward(
@@ -32,10 +32,10 @@ def forward(
     clears_rows: bool = False,
     **tensors: torch.Tensor | None,
 ) -> None:
-    """Fills o and lse among `tensors`, which have the names of `Kernel.forward`. cut_rows: of
-    pieces of keys, 0 where they are not cut; rules: of the mask beside its window; clears_rows:
-    whether rows outside of all packed sequences are filled, too. Raises ArgumentError, and then
-    some may be filled."""
+    """Fills o, lse and unrounded among `tensors`, which have the names of `Kernel.forward`.
+    cut_rows: of pieces of keys, 0 where they are not cut; rules: of the mask beside its window;
+    clears_rows: whether rows outside of all packed sequences are filled, too. Raises
+    ArgumentError, and then some may be filled."""
     given = _readable(tensors)
     slices = [None] if layout == PACKED else slices_of(*_shapes(tensors), layout)
     for which in slices:
@@ -53,6 +53,7 @@ def forward(
             has_sink="sink" in one,
             cut=cut_rows,
             rules=rules,
+            is_unrounded="unrounded" in one,
         )
         kernel_of(wanted).forward(**one, layout=layout, scale=scale, clears_rows=clears_rows)
     _give_back(given, tensors, RESULTS)
@@ -80,6 +81,7 @@ def backward(
             layout,
             has_sink="sink" in one,
             takes_delta="delta" in one,
+            is_unrounded=is_unrounded(one.get("o")),
             softcap=softcap,
             level=level,
             rules=rules,
@@ -136,6 +138,11 @@ def _give_back(
     for name, tensor in given.items():
         if name in written and tensors[name] is not tensor:
             tensors[name].copy_(tensor)
+
+
+def is_unrounded(o: torch.Tensor | None) -> bool:
+    """Whether an o is one of float32, as it is before it is rounded."""
+    return o is not None and o.dtype == torch.float32
 
 
 def is_whole(q: torch.Tensor, k: torch.Tensor, layout: str, coverage: Coverage) -> bool:

@@ -11,9 +11,11 @@ import torch
 from ..kernel.coverage import UNKNOWN, ask
 from ..kernel.masks import refusal_of_mask, refusal_of_rules, rules_of
 from ..kernel.problem import DASH, LAYOUTS, PACKED, Window, refusal_of, sides_of
+from ..kernel.unrounded import ROUNDED, refusal_of_delta
 from .problem import (
     NO_LENGTHS,
     Lengths,
+    is_sharded,
     refusal_of_device,
     refusal_of_foreign,
     refusal_of_numbers,
@@ -45,6 +47,7 @@ class Call(NamedTuple):
     lengths: Lengths = NO_LENGTHS
     used: Used = ALL_USED
     mask: Any = None
+    delta: Any = ROUNDED
 
     @property
     def sides(self) -> Window:
@@ -78,7 +81,8 @@ def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
         reason = _of_sequences(call, reads_offsets)
     else:
         reason = _of_batch(call)
-    return reason or _of_mask(call) or _of_cut(call) or refusal_of_device(call.q.device.index)
+    reason = reason or _of_mask(call) or _of_cut(call) or _of_delta(call)
+    return reason or refusal_of_device(call.q.device.index)
 
 
 def _of_mask(call: Call) -> str | None:
@@ -104,6 +108,11 @@ def _of_cut(call: Call) -> str | None:
         return None
     columns = {"head_dim": call.q.shape[-1], "head_dim_v": call.v.shape[-1]}
     return refusal_of(ask(cut=call.cut, **columns))
+
+
+def _of_delta(call: Call) -> str | None:
+    is_foreign = call.forward != DASH
+    return refusal_of_delta(call.delta, is_foreign, "PyTorch", call.cut, is_sharded(call.q))
 
 
 def _of_sequences(call: Call, reads_offsets: bool) -> str | None:

@@ -177,6 +177,27 @@ def own_forward(
     return o, lse
 
 
+def own_unrounded(
+    q: Any,
+    k: Any,
+    v: Any,
+    left: int,
+    right: int,
+    scale: float,
+    softcap: float = 0.0,
+    sink: Any = None,
+    cu_q: Any = None,
+    cu_k: Any = None,
+    rules: str = "",
+) -> tuple[Any, ...]:
+    """The operator of the forward that keeps o in float32, too."""
+    rest = left, right, scale, softcap, sink, cu_q, cu_k, 0, rules
+    unrounded, lse = own_forward(*(one.float() for one in (q, k, v)), *rest)
+    FORWARDS[-1] = "dash, unrounded"
+    o = outputs(q, k, v, cu_q)[0].copy_(unrounded)
+    return o, lse, torch.empty_like(o, dtype=torch.float32).copy_(unrounded)
+
+
 def gradients_of_lists(
     by: str,
     do: Any,
@@ -386,6 +407,7 @@ def launch_any(
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
     names = ("function", "foreign", "operator", "forward", "problem", "refusal", "dropin")
+    names += ("unrounded",)
     calls = ("aten_forward", "aten_backward", "aten_calls")
     of = {name: importlib.import_module(f"{package}.torch.{name}") for name in (*names, *calls)}
     torch.library.impl(of["operator"].NAME, "CPU", launch_any)
@@ -393,6 +415,8 @@ def serve(package: str) -> None:
     torch.library.impl(of["foreign"].NAME, "CPU", of["foreign"].foreign_forward)
     for name in ("function", "aten_forward"):
         of[name].launch_forward = own_forward
+    torch.library.impl(of["unrounded"].NAME, "CPU", own_unrounded)
+    of["function"].launch_unrounded = own_unrounded
     of["function"].launch_any, of["problem"].DEVICE, of["dropin"].KEY = launch_any, "cpu", "CPU"
     of["aten_forward"].is_capturing = lambda: False
     of["aten_backward"].launch, of["aten_backward"].launch_list = launch, launch_of_dropin
