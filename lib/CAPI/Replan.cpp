@@ -118,7 +118,8 @@ public:
     request.workers = manifest.workers;
     request.width = manifest.width;
     Problem &problem = request.problem;
-    problem.tiles = {tiles->getInteger("q").value_or(0), tiles->getInteger("kv").value_or(0)};
+    problem.tiles = {tiles->getInteger("q").value_or(0), tiles->getInteger("kv").value_or(0),
+                     std::max<int64_t>(number("fold"), 1)};
     problem.mask = toMask(mask);
     problem.heads = sizes.heads;
     problem.kvHeads = sizes.kvHeads;

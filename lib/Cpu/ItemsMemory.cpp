@@ -98,12 +98,17 @@ Value ItemsLowering::bufferOf(Value tile) {
 
 TileRows ItemsLowering::rowsOf(Value sequence, Value head, Value tile, bool isQuery) {
   auto entry = [&](int64_t column) { return tableEntry(b, sequenceTable, sequence, column); };
-  int64_t tileRows = isQuery ? schedule.problem.tiles.q : schedule.problem.tiles.kv;
+  const TileShape &shape = schedule.problem.tiles;
+  int64_t tileRows = isQuery ? shape.q : shape.kv, fold = isQuery ? shape.fold : 1;
   Value length = entry(isQuery ? OrderTables::QRows : OrderTables::KvRows);
   Value first = b.mul(tile, b.index(tileRows));
   Value count = b.min(b.index(tileRows), b.sub(length, first));
+  if (fold > 1) {
+    head = b.mul(head, b.index(fold));
+    count = b.mul(count, b.index(fold));
+  }
   if (!isList())
-    return {sequence, head, first, count};
+    return {sequence, head, first, count, fold};
   Value offset = entry(isQuery ? OrderTables::QOffset : OrderTables::KvOffset);
-  return {b.index(0), head, b.add(offset, first), count};
+  return {b.index(0), head, b.add(offset, first), count, fold};
 }

@@ -17,8 +17,8 @@ LogicalResult ItemsLowering::lowerVisible(VisibleOp op) {
 }
 
 void ItemsLowering::lowerCompute(SinkStateOp op) {
-  emitSinkState(b, lookup(op.getSink()), lookup(op.getHead()), makeBuffer(op.getMax()),
-                makeBuffer(op.getSum()));
+  emitSinkState(b, lookup(op.getSink()), lookup(op.getHead()), schedule.problem.tiles.fold,
+                makeBuffer(op.getMax()), makeBuffer(op.getSum()));
 }
 
 void ItemsLowering::lowerCompute(RunningMaxOp op) {

@@ -99,8 +99,10 @@ FailureOr<ItemsLowering::IsVisible> ItemsLowering::visibilityAt(Operation *op, V
   Value kvRows = tableEntry(b, sequenceTable, number, OrderTables::KvRows);
   Value firstRow = b.mul(lookup(qTile), b.index(problem.tiles.q));
   Value firstColumn = b.mul(lookup(kvTile), b.index(problem.tiles.kv));
+  int64_t fold = problem.tiles.fold;
   return IsVisible([=, b = &this->b](Value qRow, Value kvRow) {
-    return isVisible(*b, edges, b->add(firstRow, qRow), b->add(firstColumn, kvRow), qRows, kvRows);
+    Value row = rowInFold(*b, qRow, fold);
+    return isVisible(*b, edges, b->add(firstRow, row), b->add(firstColumn, kvRow), qRows, kvRows);
   });
 }
 

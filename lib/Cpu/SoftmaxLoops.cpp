@@ -8,6 +8,7 @@
 
 #include "SoftmaxLoops.h"
 #include "SoftmaxArith.h"
+#include "TileLoops.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,9 +29,13 @@ static void forEachColumn(LoopBuilder &b, Value tile, Value row,
   b.forEach(shapeOf(tile)[1], [&](Value column) { body({row, column}); });
 }
 
-void dash::emitSinkState(LoopBuilder &b, Value sink, Value head, Value max, Value sum) {
+void dash::emitSinkState(LoopBuilder &b, Value sink, Value head, int64_t fold, Value max,
+                         Value sum) {
   forEachRow(b, max, [&](Value row) {
-    b.store(productOf(b, b.load(sink, head), b.f32(llvm::numbers::log2ef)), max, row);
+    Value ofRow = head;
+    if (fold > 1)
+      ofRow = b.add(b.mul(head, b.index(fold)), headInFold(b, row, fold));
+    b.store(productOf(b, b.load(sink, ofRow), b.f32(llvm::numbers::log2ef)), max, row);
     forEachColumn(b, sum, row, [&](ValueRange at) { b.store(b.f32(0), sum, at); });
     b.store(b.f32(1), sum, {row, b.index(0)});
   });

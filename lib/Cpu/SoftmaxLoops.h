@@ -11,8 +11,9 @@
 
 namespace mlir::dash {
 
-/// The state of rows that have seen the sink of `head`, a score without a value.
-void emitSinkState(LoopBuilder &b, Value sink, Value head, Value max, Value sum);
+/// The state of rows that have seen the sink of their head, a score without a value. A tile's rows
+/// have `fold` heads.
+void emitSinkState(LoopBuilder &b, Value sink, Value head, int64_t fold, Value max, Value sum);
 /// `isVisible` tells for (row of the q tile, row of the kv tile) whether the pair counts.
 void emitVisible(LoopBuilder &b, Value scores, Value result,
                  llvm::function_ref<Value(Value, Value)> isVisible);

@@ -53,16 +53,25 @@ void dash::emitCopyToSlot(LoopBuilder &b, Value from, Value workspace, Value slo
   });
 }
 
+Value dash::rowInFold(LoopBuilder &b, Value row, int64_t fold) {
+  return fold == 1 ? row : arith::DivUIOp::create(b, row, b.index(fold));
+}
+Value dash::headInFold(LoopBuilder &b, Value row, int64_t fold) {
+  return fold == 1 ? b.index(0) : arith::RemUIOp::create(b, row, b.index(fold));
+}
+
 /// Runs `body` on the indices of an element in the tile and in the whole tensor. Covers the tile's
 /// rows from `begin` to `end` - 1 and the columns that both have.
 static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &rows, Value begin,
                        Value end, llvm::function_ref<void(ValueRange, ValueRange)> body) {
   b.forEach(begin, end, 1, [&](Value row) {
-    Value whole = b.add(rows.first, row);
+    Value whole = b.add(rows.first, rowInFold(b, row, rows.fold)), head = rows.head;
+    if (rows.fold > 1)
+      head = b.add(head, headInFold(b, row, rows.fold));
     if (shape.size() == 1)
-      return body(row, {rows.batch, rows.head, whole});
+      return body(row, {rows.batch, head, whole});
     b.forEach(shape[1],
-              [&](Value column) { body({row, column}, {rows.batch, rows.head, whole, column}); });
+              [&](Value column) { body({row, column}, {rows.batch, head, whole, column}); });
   });
 }
 

@@ -14,10 +14,14 @@ namespace mlir::dash {
 /// Where the rows of a tile lie in a whole tensor.
 struct TileRows {
   Value batch;
-  Value head;
-  Value first; ///< the tensor's row at the tile's row 0
-  Value count; ///< rows of the tile that are in the sequence
+  Value head;       ///< that of the tile's row 0
+  Value first;      ///< the tensor's row at the tile's row 0
+  Value count;      ///< rows of the tile that are in the sequence
+  int64_t fold = 1; ///< heads of a row of the tensor, which follow each other in the tile
 };
+/// The row of the tensor, and which of the heads, that a row of a tile is.
+Value rowInFold(LoopBuilder &b, Value row, int64_t fold);
+Value headInFold(LoopBuilder &b, Value row, int64_t fold);
 
 void emitFill(LoopBuilder &b, Value buffer, Value number);
 void emitCopy(LoopBuilder &b, Value from, Value to);

@@ -88,11 +88,13 @@ private:
                     (stored.contains(role) || (role.isKeyValue() && schedule.getParts() > 1));
       auto add = [&, role = role](int64_t rows) {
         auto layout = SwizzledAttr::get(context);
-        maps.push_back(TensorMapAttr::get(context, role, rows, /*panels=*/1, layout.getBytes())
-                           .withLayout(layout));
+        int64_t fold = role.isKeyValue() ? 1 : tiles.getFold();
+        maps.push_back(
+            TensorMapAttr::get(context, role, rows / fold, /*panels=*/1, layout.getBytes(), fold)
+                .withLayout(layout));
       };
       if (loaded.contains(role))
-        add(role.isKeyValue() ? tiles.getKv() : tiles.getQ());
+        add(role.isKeyValue() ? tiles.getKv() : tiles.getRowsOfQ());
       else if (leaves)
         add(FragmentAttr::rowsOfWarpgroup);
     }
@@ -148,6 +150,11 @@ private:
   SmallVector<ConstraintAttr> describeConstraints() {
     SmallVector<ConstraintAttr> constraints = {ConstraintAttr::get(
         context, "heads % kv_heads", 0, "heads must be a multiple of kv_heads")};
+    if (int64_t fold = tiles.getFold(); fold > 1)
+      constraints.push_back(ConstraintAttr::get(
+          context, formatv("heads % (kv_heads*{0})", fold).str(), 0,
+          formatv("heads must be a multiple of kv_heads and the {0} heads of a q tile", fold)
+              .str()));
     int64_t parts = schedule.getParts();
     if (PartCut(problem.getHeads() / problem.getKvHeads(), parts).hasRuns())
       constraints.push_back(ConstraintAttr::get(
@@ -277,6 +284,8 @@ private:
     if (isTable())
       return std::to_string(4 * numOrderWords);
     std::string items = problem.getOwn() == TensorSide::Q ? "heads*q_tiles" : "kv_heads*kv_tiles";
+    if (int64_t fold = tiles.getFold(); fold > 1)
+      items = formatv("ceildiv(heads, {0})*q_tiles", fold).str();
     if (problem.getCut())
       items += ("*" + keyPieces).str();
     if (!isOpen())

@@ -65,7 +65,7 @@ OrderSourceAttr dash::describeTable(ScheduleOp schedule, bool isList, Apart apar
       formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
               "level={4} workers={5}{6}{12}{7} form=table "
               "sizes={8},batch:{9},heads:{10},kv-heads:{11}'",
-              tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
+              tiles.getRowsOfQ(), tiles.getKv(), schedule.getKind(), file,
               stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
               search ? searchOptions(search, cost) : "", describeRows(rows, isList),
               isList ? 1 : rows.size(), problem.getHeads(), problem.getKvHeads(), parts)

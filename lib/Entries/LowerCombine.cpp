@@ -20,6 +20,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_LOWERCOMBINE
@@ -30,7 +31,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 constexpr int64_t numThreads = 128, numWarps = numThreads / threadsOfWarp;
-constexpr int64_t rowsOfBlock = 16, columnsOfChunk = 4, piecesAtOnce = 4;
+constexpr int64_t mostRowsOfBlock = 16, columnsOfChunk = 4, piecesAtOnce = 4;
 
 namespace {
 
@@ -39,7 +40,8 @@ public:
   CombineBuilder(CombineOp op, const Kernels &kernels)
       : kernels(kernels), o(roleOf(op.getO())), lse(roleOf(op.getLse())),
         sink(op.getSink() ? roleOf(op.getSink()) : TensorRoleAttr()),
-        shares(kernels.qTile() / rowsOfBlock), b(makeEntry(op, kernels)) {}
+        rows(std::gcd(kernels.qTile(), mostRowsOfBlock)), shares(kernels.qTile() / rows),
+        b(makeEntry(op, kernels)) {}
 
   void build() {
     Value thread = b.special("tid.x"), block = b.special("ctaid.x");
@@ -48,9 +50,9 @@ public:
     tile = queryTileOfBlock(b, kernels, b.quotient(block, shares));
     numPieces =
         b.ceilDiv(tile.firstOfList ? tile.kvRows : b.parameter("kv_rows"), kernels.rowsOfPiece());
-    Value firstRow = b.mul(b.remainder(block, shares), rowsOfBlock);
+    Value firstRow = b.mul(b.remainder(block, shares), rows);
     whereTileIs(b, tile, [&] {
-      b.forEach(b.warpOf(thread), b.i32(rowsOfBlock), b.i32(numWarps), {},
+      b.forEach(b.warpOf(thread), b.i32(rows), b.i32(numWarps), {},
                 [&](Value local, ValueRange) -> SmallVector<Value> {
                   Value row = b.add(b.add(tile.firstRow, firstRow), local);
                   b.ifThen(b.below(row, tile.rows), [&] { combine(row); });
@@ -212,7 +214,7 @@ private:
 
   const Kernels &kernels;
   TensorRoleAttr o, lse, sink; ///< sink may be null
-  int64_t shares;              ///< blocks of a tile
+  int64_t rows, shares;        ///< of a block, and blocks of a tile
   EntryBuilder b;
   QueryTile tile;
   Value lane, heads, numPieces;

@@ -118,6 +118,8 @@ private:
     TensorSide own = formulas.getOwn();
     Value ownTiles = own == TensorSide::Q ? qTiles : kvTiles;
     Value groups = b.toI64(b.parameter(headsOf(own)));
+    if (kernels.fold() > 1) // heads as items count them
+      groups = b.quotient(groups, kernels.fold());
     Value isEmpty = b.equal(ownTiles, 0);
     if (pieces) {
       isEmpty = b.bitOr(isEmpty, b.equal(pieces, 0));

@@ -67,6 +67,13 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
     strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);
     address = b.sub(address, b.mul(b.toI64(rows), strides[0]));
   }
+  if (int64_t fold = map.getFold(); fold > 1) { // heads of a row in front of rows
+    Value ofRow = strides[0], ofHead = strides[2];
+    std::tie(sizes[1], sizes[2], sizes[3]) =
+        std::tuple(b.i32(fold), leastRows, b.quotient(sizes[3], fold));
+    std::tie(boxes[1], boxes[2]) = std::tuple(fold, map.getRows());
+    std::tie(strides[0], strides[1], strides[2]) = std::tuple(ofHead, ofRow, b.mul(ofHead, fold));
+  }
 
   field.set("global.address", address);
   field.set("rank", 5 - 1);

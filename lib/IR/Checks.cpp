@@ -113,9 +113,10 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
   ItemsOp items = getItems(op); // null once items are loops
   TilesAttr tiles = items ? items.getTiles() : TilesAttr();
   int64_t rows = tile.getDimSize(0);
-  if (tiles && rows != tiles.getQ() && rows != tiles.getKv())
-    return op->emitOpError() << "tile must have " << tiles.getQ() << " (q) or " << tiles.getKv()
-                             << " (kv) rows, the tiles of its 'dash.items', got " << rows;
+  if (tiles && rows != tiles.getRowsOfQ() && rows != tiles.getKv())
+    return op->emitOpError() << "tile must have " << tiles.getRowsOfQ() << " (q) or "
+                             << tiles.getKv() << " (kv) rows, the tiles of its 'dash.items', got "
+                             << rows;
   if (tile.getRank() == 1)
     return success();
   int64_t columns = memref.getDimSize(HeadDim);

@@ -38,9 +38,22 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 // TilesAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult TilesAttr::verify(EmitError emitError, int64_t q, int64_t kv) {
+LogicalResult dash::verifyFold(EmitError emitError, int64_t fold) {
+  constexpr int64_t most = 64; // rows of a warpgroup
+  if (fold >= 1 && fold <= most && llvm::isPowerOf2_64(fold))
+    return success();
+  return emitError() << "'fold' must be a power of two from 1 to " << most << ", got " << fold;
+}
+
+LogicalResult TilesAttr::verify(EmitError emitError, int64_t q, int64_t kv, int64_t fold) {
+  if (failed(verifyFold(emitError, fold)))
+    return failure();
+  if (int64_t most = 256 / fold; fold > 1 && (q < 1 || q > most || q * fold % 16 != 0))
+    return emitError() << "tile size 'q' times a fold of " << fold
+                       << " must be a multiple of 16 from 16 to 256, got " << q << " times "
+                       << fold;
   for (auto [name, rows] : {std::pair<StringRef, int64_t>("q", q), {"kv", kv}})
-    if (rows < 16 || rows > 256 || rows % 16 != 0)
+    if ((rows < 16 || rows > 256 || rows % 16 != 0) && (fold == 1 || name == "kv"))
       return emitError() << "tile size '" << name
                          << "' must be a multiple of 16 from 16 to 256, got " << rows;
   return success();
@@ -138,6 +151,33 @@ bool SequencesAttr::isUniform() const {
 // ProblemAttr
 //===----------------------------------------------------------------------===//
 
+LogicalResult dash::verifyFold(EmitError emitError, TilesAttr tiles, MaskAttr mask,
+                               TensorSide own) {
+  if (tiles.getFold() == 1)
+    return success();
+  if (own != TensorSide::Q)
+    return emitError() << "folds heads into the q tiles of items that own kv tiles: only items "
+                          "that own q tiles do";
+  return verifyFoldOfMask(emitError, tiles.getFold(), mask);
+}
+
+LogicalResult dash::verifyFoldOfMask(EmitError emitError, int64_t fold, MaskAttr mask) {
+  if (fold == 1 || mask.getRules().empty())
+    return success();
+  return emitError() << "folds heads under a mask with a bitmap or a union: only bands are served, "
+                        "so drop the fold";
+}
+
+LogicalResult dash::verifyFoldOfGroup(EmitError emitError, int64_t fold, int64_t heads,
+                                      int64_t kvHeads) {
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) ||
+      heads % (kvHeads * fold) == 0)
+    return success();
+  return emitError() << "q tiles fold " << fold
+                     << " heads, which must divide the query heads of a kv head, got " << heads
+                     << " heads over " << kvHeads;
+}
+
 LogicalResult dash::verifyCut(EmitError emitError, int64_t cut, TilesAttr tiles, TensorSide own) {
   if (cut >= 0 && cut % tiles.getKv() == 0 && (cut == 0 || own == TensorSide::Q))
     return success();
@@ -162,6 +202,9 @@ LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr
     return failure();
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
+  if (failed(verifyFold(emitError, tiles, mask, own)) ||
+      failed(verifyFoldOfGroup(emitError, tiles.getFold(), heads, kvHeads)))
+    return failure();
   if (sequences.isOpen())
     return emitError() << "the lengths of 'sequences' must be stated: an order is proven for some, "
                           "whatever it serves";

@@ -46,6 +46,10 @@ LogicalResult AttentionFwdOp::verify() {
   constexpr int64_t mostCut = int64_t(1) << 30; // and a sequence's rows, in 32 bits
   if (int64_t cut = getCut().value_or(0); cut > mostCut)
     return emitOpError() << "'cut' must be at most " << mostCut << ", got " << cut;
+  auto emitHere = [&] { return emitOpError(); };
+  int64_t fold = getFold().value_or(1);
+  if (failed(verifyFold(emitHere, fold)) || failed(verifyFoldOfMask(emitHere, fold, getMask())))
+    return failure();
   unsigned numInputs = values.size();
   values.append({{"o", getO()}, {"lse", getLse()}});
   SmallVector<NamedMemRef, 2> outputs = {o};
@@ -72,7 +76,8 @@ LogicalResult AttentionFwdOp::verify() {
       (getSink() && failed(verifyHeadsOf(*this, named("sink", getSink()), q))) ||
       failed(verifyCap(*this, "softcap", getSoftcapAttr())) ||
       failed(verifyProblem(*this, q.type, k.type, v.type, getSequencesAttr())) ||
-      failed(verifyMask(*this, getMask(), q.type, k.type, getSequencesAttr())))
+      failed(verifyMask(*this, getMask(), q.type, k.type, getSequencesAttr())) ||
+      failed(verifyFoldOfGroup(emitHere, fold, q.type.getDimSize(Heads), k.type.getDimSize(Heads))))
     return failure();
   return verifyOutputs(*this, values, numInputs);
 }
@@ -96,14 +101,14 @@ static LogicalResult verifyScores(Operation *op, StringRef name, RankedTensorTyp
   if (!items) // lowered to loops
     return success();
   TilesAttr tiles = items.getTiles();
-  return verifyShape(op, name, tile, {tiles.getQ(), tiles.getKv()},
+  return verifyShape(op, name, tile, {tiles.getRowsOfQ(), tiles.getKv()},
                      "rows of a q tile by rows of a kv tile");
 }
 
 static LogicalResult verifySums(Operation *op, RankedTensorType sum) {
   ItemsOp items = getItems(op);
   constexpr int64_t count = RunningSumOp::numSums;
-  return items ? verifyShape(op, "sum", sum, {items.getTiles().getQ(), count},
+  return items ? verifyShape(op, "sum", sum, {items.getTiles().getRowsOfQ(), count},
                              Twine(count) + " numbers for each row of a q tile")
                : success();
 }

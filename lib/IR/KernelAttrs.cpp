@@ -24,7 +24,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 //===----------------------------------------------------------------------===//
 
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
-                                int64_t headDimV, MaskAttr, TilesAttr tiles, StringRef,
+                                int64_t headDimV, MaskAttr mask, TilesAttr tiles, StringRef,
                                 DeterminismLevel, bool isOrdered, int64_t parts, int64_t workers,
                                 int64_t width, int64_t minWorkers, FloatAttr, Apart apart,
                                 bool overlapsRounding, TensorSide own, int64_t cut) {
@@ -49,7 +49,8 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
   if (own == TensorSide::Q && (parts > 1 || apart != Apart::None || overlapsRounding))
     return emitError() << "items that own q tiles add nothing to memory: they have no parts, keep "
                           "nothing apart, and leave no sums to round";
-  if (failed(verifyCut(emitError, cut, tiles, own)))
+  if (failed(verifyCut(emitError, cut, tiles, own)) ||
+      failed(verifyFold(emitError, tiles, mask, own)))
     return failure();
   if (overlapsRounding && (!isOrdered || apart != Apart::None))
     return emitError() << "'overlaps_rounding' wants sums that grow in turns, and this program has "

@@ -53,7 +53,7 @@ int64_t ScheduleOp::getNumItems() {
                                            llvm::divideCeil(ownsQ ? q : kv, tileRows), pieces));
   }
   uint64_t lists = llvm::SaturatingMultiply<uint64_t>(
-      ownsQ ? problem.getHeads() : problem.getKvHeads(), getParts());
+      ownsQ ? problem.getHeads() / problem.getTiles().getFold() : problem.getKvHeads(), getParts());
   return std::min<uint64_t>(llvm::SaturatingMultiply(tiles, lists),
                             std::numeric_limits<int64_t>::max());
 }
@@ -259,7 +259,12 @@ LogicalResult ItemsOp::verify() {
       failed(getMask().verifyTiles(getTiles().getQ(), getTiles().getKv(),
                                    [&] { return emitOpError(); })))
     return failure();
-  if (TilingAttr tiling = getTilingAttr(); tiling && tiling.getTiles() != getTiles())
+  auto emitHere = [&] { return emitOpError(); };
+  if (failed(verifyFold(emitHere, getTiles(), getMask(), getSide())) ||
+      failed(verifyFoldOfGroup(emitHere, getTiles().getFold(), q.type.getDimSize(Heads),
+                               k.type.getDimSize(Heads))))
+    return failure();
+  if (TilingAttr tiling = getTilingAttr(); tiling && tiling.getTiles() != getTiles().withoutFold())
     return emitOpError() << "has a tiling of " << tiling.getTiles() << ", but its tiles are "
                          << getTiles();
   if (getCut() && !ownsQ())

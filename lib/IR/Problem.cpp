@@ -74,7 +74,7 @@ int64_t Problem::numTasks() const {
     // A batch is a run of equal sequences: count one of them.
     if (s == 0 || !(sequences[s] == sequences[s - 1]))
       perHead = numTasksPerHead(s);
-    tasks += perHead * heads;
+    tasks += perHead * itemHeads();
   }
   return tasks;
 }
@@ -111,9 +111,11 @@ Mask dash::toMask(MaskAttr attr) {
   return {attr.getLeft(), attr.getRight(), llvm::to_vector<1>(attr.getRules())};
 }
 
+TileShape dash::toTileShape(TilesAttr attr) { return {attr.getQ(), attr.getKv(), attr.getFold()}; }
+
 Problem dash::toProblem(ProblemAttr attr) {
   Problem problem;
-  problem.tiles = {attr.getTiles().getQ(), attr.getTiles().getKv()};
+  problem.tiles = toTileShape(attr.getTiles());
   problem.mask = toMask(attr.getMask());
   problem.heads = attr.getHeads();
   problem.kvHeads = attr.getKvHeads();

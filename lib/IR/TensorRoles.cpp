@@ -86,7 +86,7 @@ bool TensorRoleAttr::fits(Type type) const {
 }
 
 LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, int64_t rows,
-                                    int64_t panels, int64_t bytes) {
+                                    int64_t panels, int64_t bytes, int64_t fold) {
   if (!tensor.isTile())
     return emitError() << "descriptors are of tiles, got '" << tensor.getName() << "', a "
                        << stringifyTensorKind(tensor.getKind());
@@ -100,11 +100,14 @@ LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, 
     return emitError() << "a box of '" << tensor.getName() << "', whose " << tensor.getColumns()
                        << " columns do not fill panels of " << layout.getColumnsOfPanel()
                        << ", must be one panel, got " << panels;
-  return success();
+  if (fold > 1 && panels != 1)
+    return emitError() << "a box of folded heads of '" << tensor.getName()
+                       << "' must be one panel, got " << panels;
+  return verifyFold(emitError, fold);
 }
 
 bool TensorMapAttr::fillsPanels() const {
-  return getTensor().getColumns() % getLayout().getColumnsOfPanel() == 0;
+  return getFold() == 1 && getTensor().getColumns() % getLayout().getColumnsOfPanel() == 0;
 }
 
 SwizzledAttr TensorMapAttr::getLayout() const {
@@ -114,10 +117,10 @@ SwizzledAttr TensorMapAttr::getLayout() const {
 TensorMapAttr TensorMapAttr::withLayout(SwizzledAttr layout) const {
   int64_t columns = getTensor().getColumns(), ofPanel = layout.getColumnsOfPanel();
   // For tiles wider than the tensor, a box of its panels would not be a part of them.
-  bool isWhole =
-      !getTensor().isWritten() && columns % ofPanel == 0 && columns == getTensor().getTileColumns();
+  bool isWhole = getFold() == 1 && !getTensor().isWritten() && columns % ofPanel == 0 &&
+                 columns == getTensor().getTileColumns();
   return get(getContext(), getTensor(), getRows(), isWhole ? columns / ofPanel : 1,
-             layout.getBytes());
+             layout.getBytes(), getFold());
 }
 
 std::string dash::describeRole(TensorRoleAttr role) {

@@ -205,7 +205,7 @@ static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorT
   if (!items) // lowered to loops
     return success();
   TilesAttr tiles = items.getTiles();
-  SmallVector<int64_t> expected = {tiles.getKv(), tiles.getQ()};
+  SmallVector<int64_t> expected = {tiles.getKv(), tiles.getRowsOfQ()};
   if (items.ownsQ())
     std::swap(expected[0], expected[1]);
   if (ArrayRef<int64_t>(expected) != tile.getShape())
@@ -220,7 +220,7 @@ LogicalResult dash::verifyRows(Operation *op, StringRef name, RankedTensorType r
   ItemsOp items = getItems(op);
   if (!items)
     return success();
-  int64_t expected = items.getTiles().getQ();
+  int64_t expected = items.getTiles().getRowsOfQ();
   if (rows.getDimSize(0) == expected)
     return success();
   return op->emitOpError() << "'" << name << "' must have " << expected

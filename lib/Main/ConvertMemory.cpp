@@ -45,7 +45,7 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     TensorRoleAttr tensor = roleOf(op.getSource());
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
     if (type.getRank() == 2) {
-      Value row = b.mul(tile, type.getDimSize(0));
+      Value row = b.mul(tile, type.getDimSize(0) / (tensor.isKeyValue() ? 1 : kernel.fold()));
       SmallVector<Value> at =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
       Value descriptor = kernel.descriptor(b, tensor);
@@ -86,8 +86,10 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
     b.ifThen(b.equal(consumer->place.vector, 0), [&] {
       TensorRoleAttr tensor = roleOf(op.getTarget());
       Value descriptor = kernel.descriptor(b, tensor);
-      Value firstRow = consumer->ofWarpgroup(b, [](int64_t one) { return rowsOfOne * one; });
-      Value row = b.add(b.mul(tile, shape[0]), firstRow);
+      int64_t fold = tensor.isKeyValue() ? 1 : kernel.fold();
+      Value firstRow =
+          consumer->ofWarpgroup(b, [&](int64_t one) { return rowsOfOne / fold * one; });
+      Value row = b.add(b.mul(tile, shape[0] / fold), firstRow);
       SmallVector<Value> at5 =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
       TensorMapAttr map = kernel.map(tensor);

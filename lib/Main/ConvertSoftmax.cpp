@@ -35,10 +35,27 @@ static Value overRow(PtxBuilder &b, Value number, llvm::function_ref<Value(Value
   return number;
 }
 
+/// The row of the sequence, counted from the tile's first, that a row of a q tile is.
+static Value rowInFold(PtxBuilder &b, Value row, int64_t fold) {
+  return fold == 1 ? row : b.shiftRight(row, llvm::Log2_64(fold));
+}
+/// The head of the items' tensors that a row of a q tile is of; `head` is that of the items.
+static Value headInFold(PtxBuilder &b, Value head, Value row, int64_t fold) {
+  return fold == 1 ? head : b.add(b.mul(head, fold), b.bitAnd(row, fold - 1));
+}
+/// What is added to both for a thread's row number `half`: the first one's number has a 0 in the
+/// place of the offset's bit.
+static int64_t rowsToHalf(int64_t half, int64_t fold) {
+  return FragmentAttr::getRowOffset(2 * half) / fold;
+}
+static int64_t headsToHalf(int64_t half, int64_t fold) {
+  return FragmentAttr::getRowOffset(2 * half) % fold;
+}
+
 namespace {
 
-/// A score is hidden from row i of the q tile iff its column j is behind `i + lead`, in front of
-/// `i + lead - width`, or past the end of the keys.
+/// A score is hidden from row i of the sequence, counted from the tile's first, iff its column j is
+/// behind `i + lead`, in front of `i + lead - width`, or past the end of the keys.
 struct ConvertHideKeys : KernelPattern<HideOp> {
   using KernelPattern::KernelPattern;
 
@@ -54,7 +71,10 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
     // Some warpgroups see all of a tile that the mask cuts.
     int64_t rows =
         layout.isSplitByRows() ? FragmentAttr::rowsOfWarpgroup : op.getType().getDimSize(0);
-    Value firstRow = firstRowOf(b, *consumer, layout);
+    int64_t fold = kernel.fold();
+    rows /= fold; // of the sequence
+    Value firstRow =
+        consumer->ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one) / fold; });
     int64_t columns = op.getType().getDimSize(1);
     Value lead = b.add(word(b, adaptor.getLead()), firstRow), kvTile = word(b, adaptor.getKvTile());
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
@@ -65,7 +85,7 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
         hides,
         [&] {
           return hide(b, ThreadPlace::readAnew(b), adaptor.getValue(), lead, edges,
-                      b.mul(kvTile, columns), columnsHere);
+                      b.mul(kvTile, columns), columnsHere, fold);
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -110,14 +130,14 @@ private:
   /// lead: of the warpgroup's first row.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, ValueRange scores,
                                  Value lead, const LeadEdges &edges, Value firstColumn,
-                                 Value columnsHere) {
+                                 Value columnsHere, int64_t fold) {
     SmallVector<Value> visible(scores);
     Value hidden = infinity(b, /*isNegative=*/true);
     // All are counted from the thread's first column.
     Value lastHere = b.add(b.sub(columnsHere, place.column), -1);
     Value toFirstEnd = b.sub(b.sub(b.i32(edges.firstColumns), firstColumn), place.column);
     for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
-      Value row = b.add(b.sub(place.row, place.column), offset);
+      Value row = b.add(b.sub(rowInFold(b, place.row, fold), place.column), offset / fold);
       Seen seen = seenBy(b, row, lead, edges.width, lastHere), ofFirst;
       if (edges.firstColumns > 0 && edges.isFirstFull)
         ofFirst = {Value(), lastHere};
@@ -147,12 +167,21 @@ struct ConvertSinkState : KernelPattern<SinkStateOp> {
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold rows");
     PtxBuilder b(op.getLoc(), rewriter);
     Value sinks = kernel.parameter(roleOf(op.getSink()).getName());
-    Value at = b.offset(sinks, b.mul(b.toI64(word(b, adaptor.getHead())), 4));
-    Value sink = b.load(b.getF32Type(), at, /*alignment=*/4);
-    Value max = b.mul(sink, b.f32(llvm::numbers::log2ef));
+    auto maxOfHead = [&](Value head) -> Value {
+      Value at = b.offset(sinks, b.mul(b.toI64(head), 4));
+      Value sink = b.load(b.getF32Type(), at, /*alignment=*/4);
+      return b.mul(sink, b.f32(llvm::numbers::log2ef));
+    };
+    int64_t fold = kernel.fold();
+    Value head = headInFold(b, word(b, adaptor.getHead()), consumer->place.row, fold);
+    SmallVector<Value> maxima = {maxOfHead(head)};
+    for (int64_t half : llvm::seq<int64_t>(1, rowsOfThread)) {
+      int64_t heads = headsToHalf(half, fold);
+      maxima.push_back(heads ? maxOfHead(b.add(head, heads)) : maxima.front());
+    }
     Value sum = b.choose(b.equal(b.bitAnd(consumer->place.lane, FragmentAttr::threadsOfRow - 1), 0),
                          b.f32(1), b.f32(0));
-    SmallVector<Value> maxima(rowsOfThread, max), sums(rowsOfThread, sum);
+    SmallVector<Value> sums(rowsOfThread, sum);
     rewriter.replaceOpWithMultiple(op, {ValueRange(maxima), ValueRange(sums)});
     return success();
   }
@@ -298,90 +327,114 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
       return rewriter.notifyMatchFailure(op, "only a consumer stores rows, and those of q");
     PtxBuilder b(op.getLoc(), rewriter);
     ThreadPlace place = ThreadPlace::readAnew(b);
-    Value sequence = word(b, adaptor.getSequence()), rows = kernel.qRows;
-    Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0));
-    Value row = b.add(b.add(first, place.row), firstRowOf(b, *consumer, layout));
-    Value firstOfList;
+    int64_t fold = kernel.fold();
+    Value sequence = word(b, adaptor.getSequence());
+    Rows rows{tensor, sequence, kernel.qRows, Value()};
+    Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0) / fold);
+    Value firstOfWarpgroup =
+        consumer->ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one) / fold; });
+    Value row = b.add(b.add(first, rowInFold(b, place.row, fold)), firstOfWarpgroup);
     if (kernel.isList()) {
       SequenceRows own = kernel.readSequence(b, sequence, /*isKeyValue=*/false);
-      rows = own.rows;
-      firstOfList = b.toI64(b.sub(own.end, own.rows));
+      rows.count = own.rows;
+      rows.firstOfList = b.toI64(b.sub(own.end, own.rows));
     }
-    Value head = word(b, adaptor.getHead());
-    bool isOfPieces = tensor.getAccess() == TensorAccess::Sum;
-    if (tensor.isTile() && !isOfPieces) {
-      Value rowStep = stepOf(b, tensor, "row", b.i32(1));
-      Value first = elementOf(b, tensor, sequence, /*firstOfList=*/Value(), head);
-      if (firstOfList) // a batch of one
-        first = b.add(stepOf(b, tensor, "head", head), b.mul(firstOfList, rowStep));
-      Value element = b.add(first, b.mul(b.toI64(row), rowStep));
-      Value at = b.offset(kernel.parameter(tensor.getName()), b.mul(element, 4));
-      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), b.mul(rowStep, 4), row,
-                   rows);
-      rewriter.eraseOp(op);
-      return success();
+    bool isNumber = op.getValue().getType().getRank() == 1;
+    Value head = headInFold(b, word(b, adaptor.getHead()), place.row, fold);
+    Value column = isNumber ? Value() : place.column;
+    Value at = addressOf(b, rows, head, row, column);
+    for (int64_t half : llvm::seq(rowsOfThread)) {
+      int64_t toRow = rowsToHalf(half, fold), toHead = headsToHalf(half, fold);
+      storeHalf(b, place, adaptor.getValue(), isNumber, half, rows, b.add(row, toRow), [&] {
+        return toHead ? addressOf(b, rows, b.add(head, toHead), row, column)
+                      : offsetByRows(b, tensor, at, toRow);
+      });
     }
-    Value element = isOfPieces ? rowOfPieces(b, sequence, firstOfList, head)
-                               : elementOf(b, tensor, sequence, firstOfList, head);
-    element = b.add(element, b.toI64(row));
-    Value memory =
-        isOfPieces ? kernel.region(piecesRegion(tensor)) : kernel.parameter(tensor.getName());
-    Value at = b.offset(memory, b.mul(element, 4 * tensor.getColumns()));
-    if (op.getValue().getType().getRank() == 1)
-      storeNumbers(b, place, adaptor.getValue(), at, row, rows);
-    else
-      storeColumns(b, place, adaptor.getValue(), at, tensor.getColumns(), Value(), row, rows);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  /// A head's first row of the sequence, where the caller has the tensor.
-  Value elementOf(PtxBuilder &b, TensorRoleAttr tensor, Value sequence, Value firstOfList,
-                  Value head) const {
-    return b.add(firstOfList ? firstOfList : stepOf(b, tensor, "batch", sequence),
-                 stepOf(b, tensor, "head", head));
-  }
+  /// The rows of a sequence.
+  struct Rows {
+    TensorRoleAttr tensor;
+    Value sequence, count;
+    Value firstOfList; ///< null for a batch
+  };
+
+  static bool isOfPieces(TensorRoleAttr tensor) { return tensor.getAccess() == TensorAccess::Sum; }
+  /// The caller's tensor of rows of columns, which has a stride of its own from row to row.
+  static bool hasRowStride(TensorRoleAttr tensor) { return tensor.isTile() && !isOfPieces(tensor); }
+
   Value stepOf(PtxBuilder &b, TensorRoleAttr tensor, StringRef dim, Value index) const {
     return b.mul(b.toI64(index), kernel.parameter((tensor.getName() + ".stride." + dim).str()));
   }
+
+  Value offsetByRows(PtxBuilder &b, TensorRoleAttr tensor, Value at, int64_t count) const {
+    return hasRowStride(tensor) ? b.offset(at, stepOf(b, tensor, "row", b.i32(4 * count)))
+                                : b.offset(at, 4 * tensor.getColumns() * count);
+  }
+
+  /// Where the number of a row is, or those of a row from a column on.
+  Value addressOf(PtxBuilder &b, const Rows &rows, Value head, Value row, Value column) const {
+    Value at = hasRowStride(rows.tensor) ? addressOfStrided(b, rows, head, row)
+                                         : addressOfRow(b, rows, head, row);
+    return column ? b.offset(at, b.mul(column, 4)) : at;
+  }
+  Value addressOfStrided(PtxBuilder &b, const Rows &rows, Value head, Value row) const {
+    TensorRoleAttr tensor = rows.tensor;
+    Value place = b.toI64(row);
+    if (rows.firstOfList) // a batch of one
+      place = b.add(place, rows.firstOfList);
+    Value element = b.mul(place, kernel.parameter((tensor.getName() + ".stride.row").str()));
+    element = b.add(element, stepOf(b, tensor, "head", head));
+    if (!rows.firstOfList)
+      element = b.add(element, stepOf(b, tensor, "batch", rows.sequence));
+    return b.offset(kernel.parameter(tensor.getName()), b.mul(element, 4));
+  }
+  Value addressOfRow(PtxBuilder &b, const Rows &rows, Value head, Value row) const {
+    bool isOfPieces = ConvertStoreRow::isOfPieces(rows.tensor);
+    Value element = isOfPieces ? rowOfPieces(b, rows, head) : elementOf(b, rows, head);
+    element = b.add(element, b.toI64(row));
+    Value memory = isOfPieces ? kernel.region(piecesRegion(rows.tensor))
+                              : kernel.parameter(rows.tensor.getName());
+    return b.offset(memory, b.mul(element, 4 * rows.tensor.getColumns()));
+  }
+
+  /// A head's first row of the sequence, where the caller has the tensor.
+  Value elementOf(PtxBuilder &b, const Rows &rows, Value head) const {
+    return b.add(rows.firstOfList ? rows.firstOfList
+                                  : stepOf(b, rows.tensor, "batch", rows.sequence),
+                 stepOf(b, rows.tensor, "head", head));
+  }
   /// The same in the program's own memory, which is contiguous. A head is one of a piece.
-  Value rowOfPieces(PtxBuilder &b, Value sequence, Value firstOfList, Value head) const {
+  Value rowOfPieces(PtxBuilder &b, const Rows &rows, Value head) const {
     Value number = b.toI64(head);
-    if (!firstOfList) {
+    if (!rows.firstOfList) {
       Value heads = b.mul(b.toI64(kernel.heads), b.toI64(kernel.parameter(keyPieces)));
-      number = b.add(b.mul(b.toI64(sequence), heads), number);
+      number = b.add(b.mul(b.toI64(rows.sequence), heads), number);
     }
     Value row = b.mul(number, b.toI64(kernel.qRows));
-    return firstOfList ? b.add(row, firstOfList) : row;
+    return rows.firstOfList ? b.add(row, rows.firstOfList) : row;
   }
 
-  static void storeNumbers(PtxBuilder &b, const ThreadPlace &place, ValueRange numbers, Value at,
-                           Value row, Value rows) {
-    Value writes = b.equal(b.bitAnd(place.lane, FragmentAttr::threadsOfRow - 1), 0);
-    for (auto [i, number] : llvm::enumerate(numbers)) {
-      int64_t offset = FragmentAttr::getRowOffset(2 * int64_t(i)); // of the row in its warp
-      Value isRow = b.both(writes, b.below(b.add(row, offset), rows));
-      b.ifThen(isRow, [&, number = number] { b.store(number, b.offset(at, 4 * offset), 4); });
+  /// Stores what the thread has of one of its two rows, if the sequence has the row. Four threads
+  /// write 32 bytes of columns side by side; columns behind those of the tensor, which a tile may
+  /// have, are left out.
+  static void storeHalf(PtxBuilder &b, const ThreadPlace &place, ValueRange values, bool isNumber,
+                        int64_t half, const Rows &rows, Value row,
+                        llvm::function_ref<Value()> address) {
+    if (isNumber) {
+      Value writes = b.equal(b.bitAnd(place.lane, FragmentAttr::threadsOfRow - 1), 0);
+      return b.ifThen(b.both(writes, b.below(row, rows.count)),
+                      [&] { b.store(values[half], address(), 4); });
     }
-  }
-
-  /// Four threads write 32 bytes of a row side by side; columns behind those of the tensor, which a
-  /// tile may have, are left out. rowBytes: from a row to the next, null where rows are contiguous.
-  static void storeColumns(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value at,
-                           int64_t columns, Value rowBytes, Value row, Value rows) {
-    at = b.offset(at, b.mul(place.column, 4));
-    for (int64_t half : llvm::seq(FragmentAttr::registersPerRow)) {
-      int64_t offset = FragmentAttr::getRowOffset(2 * half);
-      b.ifThen(b.below(b.add(row, offset), rows), [&] {
-        Value ofRow =
-            rowBytes ? b.offset(at, b.mul(rowBytes, offset)) : b.offset(at, 4 * columns * offset);
-        for (int64_t reg = 2 * half; reg < int64_t(sums.size()); reg += 4)
-          if (FragmentAttr::getColumnOffset(reg) < columns)
-            b.storeVector(sums.slice(reg, 2),
-                          b.offset(ofRow, 4 * FragmentAttr::getColumnOffset(reg)));
-      });
-    }
+    b.ifThen(b.below(row, rows.count), [&] {
+      Value ofRow = address();
+      for (int64_t reg = 2 * half; reg < int64_t(values.size()); reg += 4)
+        if (int64_t column = FragmentAttr::getColumnOffset(reg); column < rows.tensor.getColumns())
+          b.storeVector(values.slice(reg, 2), b.offset(ofRow, 4 * column));
+    });
   }
 };
 

@@ -203,11 +203,15 @@ SequenceRows MainKernel::readSequence(PtxBuilder &b, Value sequence, bool isKeyV
 
 SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value sequence,
                                            Value head, Value row, Value panel) const {
-  if (!kernels.isList())
-    return {b.i32(0), row, panel, head, sequence};
-  SequenceRows rows = readSequence(b, sequence, isKeyValue);
-  Value all = isKeyValue ? kvRows : qRows;
-  return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
+  Value last = sequence;
+  if (kernels.isList()) {
+    SequenceRows rows = readSequence(b, sequence, isKeyValue);
+    row = b.add(b.sub(isKeyValue ? kvRows : qRows, rows.rows), row);
+    last = rows.end;
+  }
+  if (!isKeyValue && fold() > 1)
+    return {b.i32(0), b.i32(0), row, head, last};
+  return {b.i32(0), row, panel, head, last};
 }
 
 /// The index of a tensor's map among the program's.

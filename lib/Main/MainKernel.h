@@ -46,6 +46,9 @@ public:
   Value region(StringRef name) const { return parameter(("workspace." + name).str()); }
   /// The consumer around an op, with the values of a sampled item's body; null elsewhere.
   const ConsumerValues *consumerOf(Operation *op) const;
+  /// Query heads of a q tile, whose row r is row r floordiv fold of the sequence, of the head of
+  /// number r mod fold.
+  int64_t fold() const { return kernels.fold(); }
   int64_t rowsOfKvTile() const { return kernels.kvTile(); }
   /// The index of the current worker: its block's, or the one it drew.
   Value worker(PtxBuilder &b) const;

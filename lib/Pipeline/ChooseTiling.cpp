@@ -109,7 +109,7 @@ private:
     auto emitError = [&] { return op.emitError(); };
     TileShape shape = constraints.tiles;
     if (failed(TilesAttr::verify(emitError, shape.q ? shape.q : kernelQTiles[0],
-                                 shape.kv ? shape.kv : kernelKvTile)) ||
+                                 shape.kv ? shape.kv : kernelKvTile, /*fold=*/1)) ||
         failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/false, emitError)) ||
         failed(constraints.verifyChannels(wholeChannels, "a backward of all gradients", emitError)))
       return failure();

@@ -55,7 +55,7 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
   bool isPart = one.isPart || one.own == TensorSide::Q;
   if (failed(verifyHeadDims(one.headDim, one.headDimV, isPart, emitError)))
     return failure();
-  int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
+  int64_t q = one.tiles.getRowsOfQ(), kv = one.tiles.getKv();
   if (one.own == TensorSide::Q) {
     constexpr int64_t rowsOfStep = 16, mostRows = 256, mostWarpgroups = 3;
     constexpr int64_t rowsOfWarpgroup = FragmentAttr::rowsOfWarpgroup;

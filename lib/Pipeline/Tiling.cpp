@@ -185,7 +185,7 @@ static void countRegisters(const Tiling &tiling, const TargetDescription &target
       needs.held += registersOfTile(product.rows, product.depth, bytesOfHalf);
   }
   // S and dP with their rows; where products overlap P and dS of the step before, too.
-  auto [q, kv] = tiling.tiles;
+  int64_t q = tiling.tiles.q, kv = tiling.tiles.kv;
   needs.inFlight = 2 * registersOfTile(kv, q, bytesOfSum) + 2 * registersOfRows(q * bytesOfSum);
   if (tiling.structure == WarpStructure::Overlapping) {
     needs.inFlight += 2 * registersOfTile(kv, q, bytesOfHalf);
@@ -199,7 +199,7 @@ static void countRegisters(const Tiling &tiling, const TargetDescription &target
 
 /// Bytes of all slots, as --dash-plan-buffers places them.
 static int64_t countSharedBytes(const Tiling &tiling) {
-  auto [q, kv] = tiling.tiles;
+  int64_t q = tiling.tiles.q, kv = tiling.tiles.kv;
   auto tile = [](int64_t rows, int64_t columns, int64_t bytes) {
     return int64_t(llvm::alignTo(rows * columns * bytes, tileAlignment));
   };
@@ -230,7 +230,7 @@ static int64_t countProductBytes(const Tiling &tiling, const TiledProduct &produ
 
 static void countTraffic(const Tiling &tiling, MLIRContext *context, TilingNeeds &needs) {
   constexpr int64_t columnsOfAccess = 8, bytesOfAccess = 128; // of a row vector, by a warp
-  auto [q, kv] = tiling.tiles;
+  int64_t q = tiling.tiles.q, kv = tiling.tiles.kv;
   int64_t loaded = 2 * q * (tiling.columns * bytesOfHalf + bytesOfSum);
   int64_t added = q * tiling.columns * bytesOfSum;
   int64_t readsOfRows =

@@ -101,7 +101,7 @@ private:
 double dash::mostTasks(const Problem &problem) {
   double tasks = 0;
   for (int64_t s : llvm::seq(problem.numSequences()))
-    tasks += double(problem.numQTiles(s)) * problem.numKvTiles(s) * problem.heads;
+    tasks += double(problem.numQTiles(s)) * problem.numKvTiles(s) * problem.itemHeads();
   return tasks;
 }
 

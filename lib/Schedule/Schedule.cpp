@@ -133,7 +133,8 @@ LogicalResult dash::verifyWithinLimits(const ScheduleHeader &header, EmitError e
   const Problem &problem = header.problem;
   double items = 0, chains = 0, tasks = 0; // compared while they grow, so that none overflows
   for (int64_t s : llvm::seq(problem.numSequences())) {
-    double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
+    double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s),
+           heads = problem.itemHeads();
     // At most one part for each query head, unless the header states more.
     items += problem.ownsQ() ? qTiles * heads * problem.numKeyPieces(s)
                              : kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);

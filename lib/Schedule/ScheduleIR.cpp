@@ -22,10 +22,11 @@ static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
     q.push_back(lengths.q);
     kv.push_back(lengths.kv);
   }
-  return ProblemAttr::get(context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv),
-                          toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads,
-                          problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv),
-                          problem.own, problem.chains, problem.cut);
+  return ProblemAttr::get(
+      context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv, problem.tiles.fold),
+      toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads, problem.headDim,
+      problem.headDimV, SequencesAttr::get(context, q, kv), problem.own, problem.chains,
+      problem.cut);
 }
 
 static DenseIntElementsAttr toElements(ArrayRef<int32_t> values, int64_t columns,

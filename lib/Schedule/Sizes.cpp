@@ -86,6 +86,11 @@ static int64_t typeSize(ArrayRef<Value> tensors, unsigned dim) {
   return ShapedType::kDynamic;
 }
 
+/// The kv heads of as many query heads, where a kv head has no more of them than a q tile folds.
+static int64_t withoutFold(int64_t heads, int64_t fold) {
+  return heads % fold == 0 ? heads / fold : heads;
+}
+
 SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   constexpr int64_t usualRows = 4096, usualHeads = 16;
   SmallVector<AssumedSize> assumed;
@@ -133,8 +138,10 @@ SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   int64_t kvHeads = typeSize({k, v}, /*dim=*/1);
   if (ShapedType::isDynamic(kvHeads))
     kvHeads = sizes.kvHeads.value_or(1);
-  int64_t heads = settle("heads", q, /*dim=*/1, sizes.heads, llvm::alignTo(usualHeads, kvHeads));
-  settle("kv-heads", {k, v}, /*dim=*/1, sizes.kvHeads, heads);
+  int64_t fold = items.getTiles().getFold();
+  int64_t heads =
+      settle("heads", q, /*dim=*/1, sizes.heads, llvm::alignTo(usualHeads, kvHeads * fold));
+  settle("kv-heads", {k, v}, /*dim=*/1, sizes.kvHeads, withoutFold(heads, fold));
   return assumed;
 }
 
@@ -224,7 +231,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   auto q = cast<MemRefType>(items.getQ().getType()), k = cast<MemRefType>(items.getK().getType());
   auto v = cast<MemRefType>(items.getV().getType());
   Problem problem;
-  problem.tiles = {items.getTiles().getQ(), items.getTiles().getKv()};
+  problem.tiles = toTileShape(items.getTiles());
   problem.mask = toMask(items.getMask());
   problem.headDim = q.getDimSize(3);
   problem.headDimV = v.getDimSize(3);
@@ -232,17 +239,22 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.cut = items.getCut().value_or(0);
   problem.chains = problem.ownsQ() || haveSums(items);
 
+  int64_t fold = problem.tiles.fold;
   FailureOr<int64_t> kvHeads =
       resolve("kv-heads", k.isDynamicDim(1) ? v.getDimSize(1) : k.getDimSize(1), sizes.kvHeads,
-              sizes.heads.value_or(q.isDynamicDim(1) ? 1 : q.getDimSize(1)), emitError);
+              withoutFold(sizes.heads.value_or(q.isDynamicDim(1) ? fold : q.getDimSize(1)), fold),
+              emitError);
   if (failed(kvHeads))
     return failure();
-  FailureOr<int64_t> heads = resolve("heads", q.getDimSize(1), sizes.heads, *kvHeads, emitError);
+  FailureOr<int64_t> heads =
+      resolve("heads", q.getDimSize(1), sizes.heads, *kvHeads * fold, emitError);
   if (failed(heads))
     return failure();
   if (*heads % *kvHeads != 0)
     return emitError() << "heads must be a multiple of kv-heads, got " << *heads << " and "
                        << *kvHeads;
+  if (failed(verifyFoldOfGroup(emitError, fold, *heads, *kvHeads)))
+    return failure();
   problem.heads = *heads;
   problem.kvHeads = *kvHeads;
 

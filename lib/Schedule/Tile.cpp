@@ -79,6 +79,16 @@ private:
                           << (below > 0 ? std::to_string(below) + " or " : "") << above;
   }
 
+  /// A q tile has whole rows of the sequence, each with all folded heads.
+  static LogicalResult verifyFold(AttentionFwdOp op, int64_t qTile) {
+    int64_t fold = op.getFold().value_or(1);
+    if (qTile % fold == 0)
+      return success();
+    return op.emitError() << "folds " << fold << " heads into q tiles of " << qTile
+                          << " rows, expected a multiple of the fold: take "
+                          << llvm::alignTo(qTile, fold) << " rows";
+  }
+
   LogicalResult tile(AttentionOpInterface op) {
     auto backward = dyn_cast<AttentionBwdOp>(op.getOperation());
     auto forward = dyn_cast<AttentionFwdOp>(op.getOperation());
@@ -106,11 +116,12 @@ private:
       return isOfV ? tiling.getWidthV() : tiling.getColumns();
     };
     MaskAttr mask = op.getMask();
-    if (failed(TilesAttr::verify(emitError, sizes.rows.q, sizes.rows.kv)) ||
+    if (failed(TilesAttr::verify(emitError, sizes.rows.q, sizes.rows.kv, /*fold=*/1)) ||
         failed(mask.verifyTiles(sizes.rows.q, sizes.rows.kv, emitError)) ||
         failed(verifyWidths(op, columns)))
       return failure();
-    if (forward && failed(verifyCut(forward, sizes.rows.kv)))
+    if (forward &&
+        (failed(verifyCut(forward, sizes.rows.kv)) || failed(verifyFold(forward, sizes.rows.q))))
       return failure();
     if (failed(setRoles(op, widthOfTiles)))
       return failure();

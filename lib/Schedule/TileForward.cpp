@@ -135,10 +135,11 @@ private:
     Value overQ = withStatedSizes(b, op.getQ(), {op.getO(), op.getLse()}, {0, 1, 2});
     overQ = withStatedSizes(b, overQ, {op.getK(), op.getV()}, {0});
     Value overK = withStatedSizes(b, op.getK(), {op.getV()}, {0, 1, 2});
-    auto items =
-        ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
-                        TilesAttr::get(b.getContext(), sizes.rows.q, sizes.rows.kv), op.getMask(),
-                        op.getLevel(), op.getSequencesAttr(), TensorSide::Q, op.getCutAttr());
+    int64_t fold = op.getFold().value_or(1);
+    auto items = ItemsOp::create(
+        b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
+        TilesAttr::get(b.getContext(), sizes.rows.q / fold, sizes.rows.kv, fold), op.getMask(),
+        op.getLevel(), op.getSequencesAttr(), TensorSide::Q, op.getCutAttr());
     items.setTilingAttr(tiling);
     return items;
   }

@@ -89,6 +89,8 @@ static llvm::json::Object factsOf(FactsAttr facts) {
     object["own"] = stringifyTensorSide(facts.getOwn());
   if (facts.getCut() > 0)
     object["cut"] = facts.getCut();
+  if (facts.getTiles().getFold() > 1)
+    object["fold"] = facts.getTiles().getFold();
   return object;
 }
 
@@ -104,7 +106,7 @@ static void writeFacts(OStream &json, FactsAttr facts) {
     for (StringRef key :
          {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
       json.attribute(key, std::move(program[key]));
-    for (StringRef key : {"softcap", "apart", "own", "cut"})
+    for (StringRef key : {"softcap", "apart", "own", "cut", "fold"})
       if (auto optional = program.find(key); optional != program.end())
         json.attribute(key, std::move(optional->second));
   });

@@ -30,10 +30,16 @@ def expect(what: str, holds: bool, found: object = "") -> None:
 
 
 def compile_example(name: str, mask: str, options: str) -> Path:
+    """mask: the example's, and a clause behind its scale."""
+    mask, _, clause = mask.partition(" ")
+    example = EXAMPLES / f"{'' if mask.startswith('fwd') else 'bwd-'}{mask}.mlir"
+    program = TMP / f"{name}.mlir"
+    text = example.read_text(encoding="utf-8").replace(" scale(%scale)", f" scale(%scale) {clause}")
+    program.write_text(text, encoding="utf-8")
     subprocess.run(
         [
             "dash-opt",
-            str(EXAMPLES / f"{'' if mask.startswith('fwd') else 'bwd-'}{mask}.mlir"),
+            str(program),
             f"--dash-to-ptx={options} output={TMP}/{name}",
             "-o",
             "/dev/null",
@@ -87,6 +93,9 @@ def same_as_compiled() -> None:
             ("fwd-causal", "kind=ascending workers=8 table=true q-tile=64", SIZES),
             # Its prices are its own: by those of a backward, items go to other workers.
             ("fwd-causal", "kind=longest-first workers=132 table=true", MANY),
+            # Heads share q tiles.
+            ("fwd-causal fold(2)", "kind=longest-first workers=8 table=true", SIZES),
+            ("fwd-causal fold(2)", "kind=ascending workers=8 table=true", SIZES | {"kv_rows": 100}),
             # And not for its parts.
             (
                 "causal",
@@ -142,11 +151,11 @@ def kept_on_disk() -> None:
     expect("the same without a cache", blocked.endswith(first), blocked)
 
 
-def edited(change: str, value: str) -> Path:
+def edited(change: str, value: str, name: str = "small0") -> Path:
     """A manifest in which a regular expression's first match has become something else."""
-    text, count = re.subn(change, value, (TMP / "small0.json").read_text(), count=1)
+    text, count = re.subn(change, value, (TMP / f"{name}.json").read_text(), count=1)
     assert count, change
-    path = TMP / "edited.json"
+    path = TMP / f"edited-{name}.json"
     path.write_text(text)
     return path
 
@@ -154,6 +163,11 @@ def edited(change: str, value: str) -> Path:
 def refusals() -> None:
     table = TMP / "small0.json"
     formulas = compile_example("formulas", "causal", "kind=shift")
+    compile_example(
+        "folded",
+        "fwd-causal fold(2)",
+        f"kind=longest-first workers=8 table=true {stated(512, 512, 1, 2, 1)}",
+    )
     blocks = compile_example(
         "blocks", "blocks", f"kind=synthesized workers=4 {stated(1024, 1024, 1, 2, 2)}"
     )
@@ -184,6 +198,17 @@ def refusals() -> None:
         "kernels serve q_rows from 1 to 2097152, found 0": (table, SIZES | {"q_rows": 0}),
         "kernels serve heads from 1 to 65535, found 65536": (table, SIZES | {"heads": 65536}),
         "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
+        (
+            "q tiles fold 2 heads, which must divide the query heads of a kv head, got 6 heads"
+            " over 2"
+        ): (
+            TMP / "folded.json",
+            SIZES | {"heads": 6},
+        ),
+        "'fold' must be a power of two from 1 to 64, got 3": (
+            edited('"fold": 2', '"fold": 3', "folded"),
+            SIZES,
+        ),
         "parts must divide the 3 query heads of a kv head or be a multiple of them, got 2": (
             TMP / "small1.json",
             SIZES | {"heads": 6},

@@ -254,6 +254,66 @@ func.func @pieces_are_no_longer_than_sequences(%q: !q, %k: !q, %v: !q, %o: !q, %
 // -----
 
 !q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @some_heads_are_folded(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op attribute 'fold' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !q, !q) outs(%o, %lse : !q, !row) mask(<causal>) level(row) fold(0)
+  return
+}
+
+// -----
+
+!q = memref<2x12x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x12x512xf32>
+
+func.func @folds_are_powers_of_two(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op 'fold' must be a power of two from 1 to 64, got 6}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) fold(6)
+  return
+}
+
+// -----
+
+!q = memref<2x128x512x128xbf16>
+!kv = memref<2x1x512x128xbf16>
+!row = memref<2x128x512xf32>
+
+func.func @a_warpgroup_has_64_rows(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op 'fold' must be a power of two from 1 to 64, got 128}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) fold(128)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @folded_heads_share_a_kv_head(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op q tiles fold 8 heads, which must divide the query heads of a kv head, got 8 heads over 2}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) fold(8)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @folds_are_of_bands(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  // expected-error @below {{'dash.attention_fwd' op folds heads under a mask with a bitmap or a union: only bands are served, so drop the fold}}
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row)
+      mask(<causal, union = #dash.union<columns = 4, window = [8, -1]>>) level(row) fold(4)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
 !u = memref<2x8x512x128xf32>
 !row = memref<2x8x512xf32>
 

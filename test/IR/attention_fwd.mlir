@@ -41,6 +41,14 @@ func.func @cut(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
   return
 }
 
+// Four heads share a q tile.
+// CHECK-LABEL: func.func @fold
+// CHECK:             mask(<causal>) level(row) cut(2048) fold(4){{$}}
+func.func @fold(%q: !q, %k: !kv, %v: !kv, %o: !q, %lse: !row) {
+  dash.attention_fwd ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %lse : !q, !row) mask(<causal>) level(row) cut(2048) fold(4)
+  return
+}
+
 // The output twice, in two layouts.
 // CHECK-LABEL: func.func @unrounded
 // CHECK:             mask(<causal>) level(row) softcap(3.000000e+01) unrounded(%{{.+}} : memref<2x8x512x128xf32, strided<[?, ?, ?, 1]>>){{$}}

@@ -461,3 +461,72 @@ func.func @schedule_is_of_the_same_pieces(%q: !T, %k: !T, %v: !T) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @heads_are_folded_for_q_tiles(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op folds heads into the q tiles of items that own kv tiles: only items that own q tiles do}}
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @folds_are_of_bands(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op folds heads under a mask with a bitmap or a union: only bands are served, so drop the fold}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<causal, union = #dash.union<columns = 4, window = [8, -1]>>) level(run) (%seq, %head, %qi) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x12x?x128xbf16>
+!K = memref<?x4x?x128xbf16>
+
+func.func @folded_heads_share_a_kv_head(%q: !T, %k: !K, %v: !K) {
+  // expected-error @below {{'dash.items' op q tiles fold 8 heads, which must divide the query heads of a kv head, got 12 heads over 4}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !K, !K)
+      tiles(<q = 16, kv = 128, fold = 8>) mask(<full>) level(run) (%seq, %head, %qi) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @tiles_have_rows_of_all_heads(%q: !T, %k: !T, %v: !T) {
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<full>) level(run) (%seq, %head, %qi) {
+    // expected-error @below {{'dash.load' op tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 16}}
+    %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<16x128xbf16>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+// expected-note @below {{the schedule}}
+dash.schedule @order kind("ascending") level(run) parts(1) workers(4) width(4)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <[1, 2000]>, own = q>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(q, step) = step>)
+
+func.func @schedule_is_of_the_same_fold(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.items' op tiles are #dash.tiles<q = 16, kv = 128, fold = 4>, but schedule '@order' was made for #dash.tiles<q = 64, kv = 128>}}
+  dash.items order(@order) own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<full>) level(run) (%seq, %head, %qi) {
+  }
+  return
+}

@@ -211,3 +211,20 @@ func.func private @pieces_are_whole_tiles() attributes
   // expected-error @below {{'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000}}
   {a = #dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>, kind = "x",
                    level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 1, own = q, cut = 1000>}
+
+// -----
+
+func.func private @heads_are_folded_for_q_tiles() attributes
+  // expected-error @below {{folds heads into the q tiles of items that own kv tiles: only items that own q tiles do}}
+  {a = #dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 16, kv = 128, fold = 4>, kind = "x",
+                   level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 1>}
+
+// -----
+
+// expected-error @below {{a box of folded heads of 'q' must be one panel, got 2}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, rows = 16, panels = 2, fold = 4>
+
+// -----
+
+// expected-error @below {{'fold' must be a power of two from 1 to 64, got 3}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, rows = 16, panels = 1, fold = 3>

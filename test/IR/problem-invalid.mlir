@@ -39,3 +39,24 @@ func.func private @keys_are_cut_for_q_tiles() attributes
   // expected-error @below {{'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1024}}
   {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
                      head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, cut = 1024>}
+
+// -----
+
+func.func private @heads_are_folded_for_q_tiles() attributes
+  // expected-error @below {{folds heads into the q tiles of items that own kv tiles: only items that own q tiles do}}
+  {a = #dash.problem<tiles = <q = 16, kv = 128, fold = 4>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>>}
+
+// -----
+
+func.func private @folded_heads_share_a_kv_head() attributes
+  // expected-error @below {{q tiles fold 8 heads, which must divide the query heads of a kv head, got 12 heads over 4}}
+  {a = #dash.problem<tiles = <q = 16, kv = 128, fold = 8>, mask = <full>, heads = 12, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>, own = q>}
+
+// -----
+
+func.func private @folds_are_of_bands() attributes
+  // expected-error @below {{folds heads under a mask with a bitmap or a union: only bands are served, so drop the fold}}
+  {a = #dash.problem<tiles = <q = 16, kv = 128, fold = 4>, mask = <causal, union = #dash.union<columns = 4, window = [8, -1]>>,
+                     heads = 16, kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <[64, 64]>, own = q>}

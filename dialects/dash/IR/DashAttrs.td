@@ -25,14 +25,33 @@ def TilesAttr : Dash_Attr<"Tiles", "tiles"> {
     A sequence of Sq query rows and Skv key rows has ceil(Sq / q) q tiles and ceil(Skv / kv) kv
     tiles; the last of each may be partly filled.
 
-    **Preconditions**: each size is a multiple of 16 from 16 to 256.
+    With `fold = F`, a q tile holds q rows of F query heads, so it has q * F rows. Row r of the tile
+    is row r floordiv F of the sequence, counted from the tile's first, of head r mod F. The heads
+    are neighbours that share a kv head. The text leaves a fold of 1 out.
+
+    **Preconditions**: the rows of each tile, q * fold and kv, are a multiple of 16 from 16 to 256;
+    the fold is a power of two up to 64.
     **Postconditions**: none.
-    **Example**: `#dash.tiles<q = 64, kv = 128>`.
-    **Errors**: `tile size 'q' must be a multiple of 16 from 16 to 256, got 60`.
+    **Example**: `#dash.tiles<q = 64, kv = 128>`; `#dash.tiles<q = 16, kv = 128, fold = 8>`, whose q
+    tiles have 128 rows.
+    **Errors**: `tile size 'q' must be a multiple of 16 from 16 to 256, got 60`; `'fold' must be a
+    power of two from 1 to 64, got 6`; `tile size 'q' times a fold of 8 must be a multiple of 16
+    from 16 to 256, got 1 times 8`.
   }];
-  let parameters = (ins "int64_t":$q, "int64_t":$kv);
+  let parameters = (ins
+    AttrParameter<"int64_t", "rows of the sequence in a q tile">:$q,
+    AttrParameter<"int64_t", "rows of a kv tile">:$kv,
+    DefaultValuedParameter<"int64_t", "1", "query heads in a q tile">:$fold);
   let assemblyFormat = "`<` struct(params) `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$q, "int64_t":$kv),
+                              "return $_get($_ctxt, q, kv, /*fold=*/1);">];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A row of a tile is a row of one of the heads.
+    int64_t getRowsOfQ() const { return getQ() * getFold(); }
+    /// The same tiles of one head each.
+    TilesAttr withoutFold() const { return get(getContext(), getRowsOfQ(), getKv()); }
+  }];
 }
 
 def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
@@ -99,14 +118,18 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
 
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
     the tiles and the sequences (see `#dash.blocks`), whose lengths are stated; `chains = false` is
-    of items that own kv tiles; `cut` is of items that own q tiles, and a multiple of the kv tile.
+    of items that own kv tiles; `cut` is of items that own q tiles, and a multiple of the kv tile;
+    so is a fold, which divides the query heads of a kv head, of masks without rules.
     **Postconditions**: none.
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
     **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`;
     `the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves`;
-    `'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000`; those of
-    the mask's rules.
+    `'cut' must be a multiple of the kv tile, 128, in items that own q tiles, got 1000`; `q tiles
+    fold 8 heads, which must divide the query heads of a kv head, got 12 heads over 4`; `folds heads
+    into the q tiles of items that own kv tiles: only items that own q tiles do`; `folds heads
+    under a mask with a bitmap or a union: only bands are served, so drop the fold`; those of the
+    mask's rules.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,

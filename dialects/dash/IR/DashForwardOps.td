@@ -43,6 +43,10 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     `dash.attention_bwd` that is given this O has less error in dQ and dK where a row has most of
     its probability at few columns.
 
+    With `fold(F)`, a q tile holds rows of F query heads that share a kv head: row r of the tile is
+    row r floordiv F of its rows of the sequence, of head r mod F. So an item reads K and V once for
+    F heads, and few rows of many heads fill a tile. A row's bits do not depend on the fold.
+
     q, k, v and o are memrefs [batch, heads, rows, head dim]. Any strides are allowed as long as the
     innermost is 1. lse is [batch, heads, q rows], and sink is [heads]. `scale` is 1/sqrt(head dim
     of q) unless given. With `sequences`, the rows of all sequences are contiguous in a batch of 1;
@@ -54,6 +58,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     - Head dims are static: that of q and k, and that of v and o, are multiples of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
     - The softcap is a finite number above 0. The rows of a piece are a multiple of the kv tile's.
+    - The fold is a power of two up to 64 that divides the query heads of a kv head and the q tile's
+      rows, of a mask without bitmaps and unions.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
@@ -104,7 +110,9 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     **Errors**: in the words of `dash.attention_bwd`, those about ranks, elements, strides, head
     dims, sizes, heads, the softcap, the mask, sequences, and values that are operands twice; `'cut'
     must be at most 1073741824, got 2147483648`; `'unrounded' is the output of keys that are not
-    cut, got a cut of 2048: leave out one of both`.
+    cut, got a cut of 2048: leave out one of both`; `'fold' must be a power of two from 1 to 64, got
+    6`; `q tiles fold 8 heads, which must divide the query heads of a kv head, got 8 heads over 2`;
+    `folds heads under a mask with a bitmap or a union: only bands are served, so drop the fold`.
   }];
   let arguments = (ins
     Arg<AnyMemRef, "queries [batch, heads, q rows, head dim]", [MemRead]>:$q,
@@ -122,6 +130,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     Arg<OptionalAttr<F32Attr>, "cap of scores: c of c * tanh(score / c)">:$softcap,
     Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
     "kv rows of a piece that an item walks; all if absent">:$cut,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
+    "query heads of a q tile; 1 if absent">:$fold,
     Arg<OptionalAttr<TilingAttr>, "how kernels cut it into tiles, once chosen">:$tiling);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
@@ -130,7 +140,8 @@ def AttentionFwdOp : Dash_Op<"attention_fwd", [
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)? (`softcap` `(` $softcap^ `)`)?
     (`unrounded` `(` $unrounded^ `:` type($unrounded) `)`)?
-    (`cut` `(` $cut^ `)`)? (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
+    (`cut` `(` $cut^ `)`)? (`fold` `(` $fold^ `)`)?
+    (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Types of the operands; the verifier has checked that they are memrefs.

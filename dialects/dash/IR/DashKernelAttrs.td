@@ -65,7 +65,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     turns, and this program has none`; `'overlaps_rounding' wants sums that grow in turns, and this
     program has none, or keeps contributions apart`; `items that own q tiles add nothing to memory:
     they have no parts, keep nothing apart, and leave no sums to round`; `'cut' must be a multiple
-    of the kv tile, 128, in items that own q tiles, got 1000`.
+    of the kv tile, 128, in items that own q tiles, got 1000`; those of `#dash.problem`
+    about a fold.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,

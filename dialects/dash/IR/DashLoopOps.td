@@ -32,7 +32,8 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
     bound, `lead - width <= j - i` (dash/IR/Band.h). Its edges are `width` apart everywhere, so one
     number gives both. A mask with only a left bound has its right edge 2^29 columns out; a full
     mask has a lead of 2^30. The first columns of a union have another lead, which is larger by a
-    number that the mask states.
+    number that the mask states. Where q tiles fold F heads, rows of the q tile are those of the
+    sequence here: row r of its values is row r floordiv F.
 
     **Preconditions**: sequences have at most 2^28 rows; a bound of 2^29 or more is none.
     **Postconditions**: a tile has no hidden element if its lead is at least its kv rows - 1, and at

@@ -45,7 +45,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `apart` needs an order that is not `unordered`; `apart(parts)` needs more than one part.
     - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
       kv_heads * parts * ceil(kv rows / rows of a kv tile). If items own q tiles, N = sum of heads *
-      pieces * ceil(q rows / rows of a q tile). It has at most 67108864 rows.
+      pieces * ceil(q rows / rows of a q tile), over the fold. It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
     - Without chains there is one part, adds are not `unordered` and nothing is kept apart, because
       there are no adds; `min_workers` is 1, and formulas have no `turn`. Formulas own what the
@@ -151,6 +151,12 @@ def ItemsOp : Dash_Op<"items", [
     has the heads of the first piece, then those of the second, and so on (`dash.combine`). So the
     body has a fourth argument in both phases, the head there: piece * heads + head.
 
+    With `fold = F` in `tiles`, an item is of F query heads: (sequence, heads of q, q tile), where
+    the heads of q count in groups of F. Tiles of q have a row for each row of the sequence and each
+    of the F heads (`#dash.tiles`). `dash.load`, `dash.store`, `dash.store_row`, `dash.visible` and
+    `dash.sink_state` take each row of such a tile to its own row and head. At a head h of the items
+    that is head h * F + r mod F of a tensor, and so among the heads of pieces.
+
     `over(%q, %k, %v)` only gives the sizes: batch, heads, q rows and head dim from q, kv heads and
     kv rows from k, head dim from v. A kv tile without a task is an item too: its walks are empty,
     and it writes zeros to its dK and dV. A q tile without a task gets no add, and keeps the initial
@@ -167,6 +173,7 @@ def ItemsOp : Dash_Op<"items", [
     - Over memrefs of rank 4 of one element type, whose sizes fit if static; heads are a multiple of
       kv heads.
     - With `cut(N)`: `own(q)`, N is a multiple of the kv tile, stores are at the fourth argument.
+    - With a fold: `own(q)`, a mask without rules; it divides the query heads of a kv head.
     - With `own(q)`: no add inside, neither `dash.reduce` nor `dash.ordered_reduce`.
     - At level `row`: `own(q)`; factors come from outside of the items, tiles from outside are
       constants of one number; tiles are read and written by the block arguments.
@@ -214,6 +221,9 @@ def ItemsOp : Dash_Op<"items", [
       cut, `takes 4 block arguments (sequence, head, q tile, head among the pieces), got 3`
     - `cuts keys for items that own kv tiles: only items that own q tiles walk keys`
     - `cuts keys into pieces of 1000 rows, expected a multiple of the kv tile, 128`
+    - `folds heads into the q tiles of items that own kv tiles: only items that own q tiles do`
+    - `folds heads under a mask with a bitmap or a union: only bands are served, so drop the fold`
+    - `q tiles fold 8 heads, which must divide the query heads of a kv head, got 12 heads over 4`
     - `is written by each piece of the keys, one over the other: write at the head among the pieces,
       the last block argument of 'dash.items'`, at a store
     - `has items that own q tiles, but schedule '@order' was made for items that own kv tiles`

@@ -113,28 +113,34 @@ def TensorMapAttr : Dash_Attr<"TensorMap", "tensor_map"> {
     {columns, rows, 1, heads, batch}, and a box is one panel: the copy engine loads zeros for
     columns that the tensor does not have, and does not store them.
 
+    With a `fold` of F heads the dimensions are {columns, F, rows, heads / F, batch}, and a box is
+    one panel of so many rows of F heads, with the heads of a row side by side.
+
     **Preconditions**: the tensor's kind is `tile`; numbers are at least 1; a box has one panel if
-    the tensor's columns do not fill panels.
+    the tensor's columns do not fill panels, or heads are folded.
     **Postconditions**: none.
     **Example**: `#dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16,
     columns = 128>, rows = 64, panels = 2>`.
     **Errors**: `descriptors are of tiles, got 'lse', a log_row`; `a box must have at least 1 row
     and 1 panel, got 0 and 1`; `a box of 'q', whose 88 columns do not fill panels of 64, must be one
-    panel, got 2`; `rows of panels must be 32, 64 or 128 bytes, got 96`.
+    panel, got 2`; `a box of folded heads of 'q' must be one panel, got 2`; `'fold' must be a power
+    of two from 1 to 64, got 3`; `rows of panels must be 32, 64 or 128 bytes, got 96`.
   }];
   let parameters = (ins AttrParameter<"::mlir::dash::TensorRoleAttr", "the tensor">:$tensor,
                         AttrParameter<"int64_t", "of a box">:$rows,
                         AttrParameter<"int64_t", "of a box">:$panels,
                         DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes",
-                        "of a panel's row">:$bytes);
-  let assemblyFormat = "`<` $tensor `,` struct($rows, $panels, $bytes) `>`";
+                        "of a panel's row">:$bytes,
+                        DefaultValuedParameter<"int64_t", "1", "heads of a box">:$fold);
+  let assemblyFormat = "`<` $tensor `,` struct($rows, $panels, $bytes, $fold) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The map for tiles with this layout in slots: loads use as few boxes as possible, stores go
     /// panel by panel.
     TensorMapAttr withLayout(SwizzledAttr layout) const;
     SwizzledAttr getLayout() const;
-    /// Whether the tensor's columns are whole panels, which then are a dimension of the map.
+    /// Whether panels are a dimension of the map: the tensor's columns are whole panels, and heads
+    /// are not folded.
     bool fillsPanels() const;
   }];
 }

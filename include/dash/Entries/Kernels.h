@@ -14,6 +14,7 @@ struct Kernels {
 
   FactsAttr facts() const { return program.getFacts(); }
   int64_t qTile() const { return facts().getTiles().getQ(); }
+  int64_t fold() const { return facts().getTiles().getFold(); } ///< query heads of a q tile
   int64_t kvTile() const { return facts().getTiles().getKv(); }
   int64_t parts() const { return facts().getParts(); }
   int64_t rowsOfPiece() const { return facts().getCut(); } ///< of keys; 0 if they are not cut

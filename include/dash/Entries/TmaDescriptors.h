@@ -21,7 +21,8 @@ inline int64_t descriptorsBytes(const Kernels &kernels) {
 /// It describes a tensor [batch, heads, rows, columns] as five dimensions, {64, rows, columns / 64,
 /// heads, batch}. A box of several 64-column panels lies in shared memory panel after panel, each
 /// with a 128-byte swizzle; narrower panels follow the map's bytes. Rows past the end read as zeros
-/// and are not written.
+/// and are not written. With folded heads the dimensions are {columns, heads of a box, rows, groups
+/// of heads, batch}, so the heads of a row lie side by side in shared memory.
 ///
 /// In a list, sequences end within the tensor, and boxes must be cut there. So two dimensions count
 /// rows. The dimension `rows` ends where a sequence does, and the last one, {row}, states where

@@ -110,7 +110,7 @@ inline bool sharesVisits(const Problem &problem, int64_t tasks) {
 
 /// The last word of an item's record.
 inline int32_t lastWordOf(const Problem &problem, const Item &item) {
-  return problem.isCut() ? item.partTurn * problem.heads + item.head : item.partTurn;
+  return problem.isCut() ? item.partTurn * problem.ownHeads() + item.head : item.partTurn;
 }
 
 /// The visits of an item. Their heads count on from the item's first one as these do from

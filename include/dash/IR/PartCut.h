@@ -25,7 +25,8 @@ public:
   PartCut(int64_t groupSize, int64_t parts)
       : groupSize(groupSize), numHeads(std::max<int64_t>(groupSize / parts, 1)),
         numRuns(std::max<int64_t>(parts / groupSize, 1)) {}
-  PartCut(const Problem &problem, int64_t parts) : PartCut(problem.groupSize(), parts) {
+  PartCut(const Problem &problem, int64_t parts)
+      : PartCut(problem.groupSize() / problem.tiles.fold, parts) {
     if (!problem.ownsQ())
       return;
     ownsQ = true;

@@ -98,10 +98,14 @@ private:
   int64_t rowStep, columnStep;
 };
 
-/// Rows of a tile of Q, dO and dQ, and of a tile of K, V, dK and dV.
+/// Rows of the sequence in a tile of Q, dO and dQ, and in a tile of K, V, dK and dV.
 struct TileShape {
   int64_t q = 64, kv = 128;
-  bool operator==(const TileShape &other) const { return q == other.q && kv == other.kv; }
+  int64_t fold = 1; ///< query heads of a tile of Q: it has so many rows for each of the sequence
+  int64_t rowsOfQ() const { return q * fold; }
+  bool operator==(const TileShape &other) const {
+    return q == other.q && kv == other.kv && fold == other.fold;
+  }
 };
 
 /// Rows of one sequence: rows attend to each other only within it.
@@ -129,6 +133,8 @@ struct Problem {
   TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
 
   int64_t groupSize() const { return heads / kvHeads; }
+  /// The query heads as items count them: those that a q tile folds are one.
+  int64_t itemHeads() const { return heads / tiles.fold; }
   int64_t numSequences() const { return sequences.size(); }
   int64_t numQTiles(int64_t sequence) const {
     return llvm::divideCeil(sequences[sequence].q, tiles.q);
@@ -154,8 +160,8 @@ struct Problem {
   std::string walkedTile() const { return (stringifyTensorSide(otherSide(own)) + " tile").str(); }
   StringRef ownHead() const { return ownsQ() ? "head" : "kv head"; }
   StringRef walkedHead() const { return ownsQ() ? "kv head" : "head"; }
-  int64_t ownHeads() const { return ownsQ() ? heads : kvHeads; }
-  int64_t walkedHeads() const { return ownsQ() ? kvHeads : heads; }
+  int64_t ownHeads() const { return ownsQ() ? itemHeads() : kvHeads; }
+  int64_t walkedHeads() const { return ownsQ() ? kvHeads : itemHeads(); }
   int64_t numOwnTiles(int64_t sequence) const {
     return ownsQ() ? numQTiles(sequence) : numKvTiles(sequence);
   }
@@ -194,6 +200,7 @@ struct Problem {
 /// determine. A list of sequences has a batch of 1.
 SmallVector<int64_t> shapeOfTensor(TensorRoleAttr role, const Problem &problem, bool isList);
 
+TileShape toTileShape(TilesAttr attr);
 Mask toMask(MaskAttr attr);
 MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
 Problem toProblem(ProblemAttr attr);

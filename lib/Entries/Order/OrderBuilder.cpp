@@ -60,6 +60,8 @@ void OrderBuilder::readSizesOfAll() {
   width = size("width");
   numSequences = kernels.isList() ? size("sequences") : b.i64(0);
   Value heads = size("heads");
+  if (kernels.fold() > 1) // as items count them
+    heads = b.quotient(heads, kernels.fold());
   groupSize = b.quotient(heads, kvHeads);
   ownHeads = ownsQ() ? heads : kvHeads;
 }

@@ -58,6 +58,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     line("chains", "none");
   if (problem.isCut())
     line("cut", problem.cut);
+  if (problem.tiles.fold > 1)
+    line("fold", problem.tiles.fold);
   line("sequences", problem.numSequences());
   for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
     for (end = begin + 1;

@@ -128,9 +128,13 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
         {"the workers that an order is made for", request.width, maxWorkers}})
     if (failed(isBetween(name, value, 1, most)))
       return failure();
+  if (failed(verifyFold(emitError, problem.tiles.fold)))
+    return failure();
   if (problem.heads % problem.kvHeads != 0)
     return emitError() << problem.heads << " heads are not a multiple of " << problem.kvHeads
                        << " kv heads";
+  if (failed(verifyFoldOfGroup(emitError, problem.tiles.fold, problem.heads, problem.kvHeads)))
+    return failure();
   if (failed(verifyParts(problem, request.parts, emitError)))
     return failure();
   if (problem.mask.left < -1 || problem.mask.right < -1)

@@ -49,7 +49,8 @@ static int64_t sweepsOfBundle(const Problem &problem) {
   if (!problem.ownsQ())
     return 2;
   constexpr int64_t bytesInL2 = 27'000'000, items = 132, bytesOfElement = 2;
-  int64_t bytesOfItem = problem.tiles.q * (problem.headDim + problem.headDimV) * bytesOfElement;
+  int64_t bytesOfItem =
+      problem.tiles.rowsOfQ() * (problem.headDim + problem.headDimV) * bytesOfElement;
   return std::max<int64_t>(bytesInL2 / (2 * items * bytesOfItem), 1) * 2;
 }
 

@@ -74,11 +74,14 @@ private:
       json.attribute("own", stringifyTensorSide(problem.own));
     if (problem.isCut())
       json.attribute("cut", problem.cut);
+    if (problem.tiles.fold > 1)
+      json.attribute("fold", problem.tiles.fold);
     if (!problem.hasChains())
       json.attribute("keeps", stringifyDeterminismLevel(entry.facts.keeps));
     json.attribute("forWorkers", schedule.width);
     line("mask", [&](json::OStream &out) { writeMask(out, problem.mask); });
-    line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });
+    line("tiles",
+         [&](json::OStream &out) { writePair(out, problem.tiles.rowsOfQ(), problem.tiles.kv); });
     json.attributeArray("sequences", [&] {
       for (const SequenceLengths &lengths : problem.sequences)
         lineValue([&](json::OStream &out) { writePair(out, lengths.q, lengths.kv); });

@@ -37,8 +37,8 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   os << "schedule " << schedule.kind << " of @" << entry.op << "\n";
   row("problem") << maskName(problem.mask) << " mask, q x kv rows " << describeSequences(problem)
                  << ", " << counted(problem.heads, "head") << " over "
-                 << counted(problem.kvHeads, "kv head") << ", tiles " << problem.tiles.q << " x "
-                 << problem.tiles.kv << "\n";
+                 << counted(problem.kvHeads, "kv head") << ", tiles " << problem.tiles.rowsOfQ()
+                 << " x " << problem.tiles.kv << "\n";
   row("order");
   if (schedule.isOrdered())
     os << "level " << stringifyDeterminismLevel(schedule.level);
@@ -50,6 +50,10 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   if (problem.isCut())
     row("cut") << "keys in pieces of " << problem.cut
                << " rows from each sequence's start, an item walks one\n";
+  if (problem.tiles.fold > 1)
+    row("fold") << "a q tile has " << counted(problem.tiles.q, "row") << " of each of "
+                << problem.tiles.fold
+                << " heads that share a kv head; heads of items count in such groups\n";
   if (!problem.hasChains())
     row("items") << "own " << problem.ownTile() << "s and walk " << problem.walkedTile()
                  << "s; nothing is summed across them, so the order keeps level "

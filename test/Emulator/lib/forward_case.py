@@ -40,6 +40,7 @@ class Case:
     softcap: float | None = None
     has_sink: bool = False
     cut: int | None = None
+    fold: int | None = None
     options: str = "table=true"
     workers: int = 3
     seed: int = 0
@@ -89,6 +90,7 @@ class Case:
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" cut({self.cut})" if self.cut else ""
+        clauses += f" fold({self.fold})" if self.fold else ""
         sink = ", %sink: memref<?xf32>" if self.has_sink else ""
         if self.is_unrounded:
             clauses += " unrounded(%unrounded : !u)"

@@ -38,6 +38,7 @@ class Forward:
     slack: float = 8
     scale: float | None = None
     cut: int | None = None
+    fold: int | None = None
     seed: int = 1
     is_unrounded: bool = False
 
@@ -49,7 +50,7 @@ class Forward:
             f" {problem.heads}/{problem.kv_heads} tiles {problem.tile_q}x{problem.tile_kv} workers"
             f" {self.workers} {self.form} level {self.level} {self.half}"
             f" {self.head_dim}/{self.head_dim_v} softcap {self.softcap} sink {self.has_sink} slack"
-            f" {self.slack} cut {self.cut}{', unrounded' * self.is_unrounded}"
+            f" {self.slack} cut {self.cut} fold {self.fold}{', unrounded' * self.is_unrounded}"
         )
 
     def text(self) -> str:
@@ -61,6 +62,7 @@ class Forward:
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" cut({self.cut})" if self.cut else ""
+        clauses += f" fold({self.fold})" if self.fold else ""
         strides = "strided<[?, ?, ?, 1], offset: ?>"
         if self.is_unrounded:
             wide = f"memref<{batch}x?x?x{self.head_dim_v}xf32, {strides}>"
