@@ -485,9 +485,10 @@ def refusals() -> None:
     assert (
         why
         and str(why)
-        == "forward      dash, causal mask, bf16, head dim 64, tiles 128 x 128, level row\nbackward"
-        "     dash, causal mask, bf16, head dim 64, tiles 64 x 128\norder        ascending, level"
-        " run, 132 workers, predicted 1.048 x its lower bound\ncertificate "
+        == "forward      dash, causal mask, bf16, head dim 64, tiles 128 x 128, 2 heads in a q"
+        " tile, level row\nbackward     dash, causal mask, bf16, head dim 64, tiles 64 x 128\n"
+        "order        ascending, level run, 132 workers, predicted 1.048 x its lower bound\n"
+        "certificate "
         f" {ahead.certificate} {kernel.certificate}"
     ), why
     # As kind=auto of the compiler.

@@ -376,6 +376,7 @@ def certificates() -> None:
         ("head_dim", 100),
         ("window", [-1]),
         ("is_list", 0),
+        ("fold", 3),
     ):
         changed = json.loads(json.dumps(made))
         changed["kernels"][0][name] = value

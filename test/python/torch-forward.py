@@ -22,6 +22,7 @@ from dash_attn.torch import forward  # noqa: E402
 
 BF16 = torch.bfloat16
 OPERATOR = forward.forward_operator
+UNION = "union 4 64 -1"
 UNTIL_GRADIENTS = ("test_schema", "test_faketensor")
 
 
@@ -218,7 +219,8 @@ def kernels() -> None:
     alike = [explain(one[:, :, :rows], one[:, :, :rows], one[:, :, :rows]) for rows in (449, 500)]
     assert alike[0].certificate == alike[1].certificate and alike[0]
     few = wide._replace(cut=2048)
-    assert forward_for(few, 1, 8, 4, 1, 5000) == few._replace(q_tile=64), "a table of a step"
+    token = few._replace(q_tile=64, fold=2)
+    assert forward_for(few, 1, 8, 4, 1, 5000) == token, "a table of a step"
     assert forward_for(few, 1, 8, 4, 5000, 5000) == few
     packed = torch.zeros(5000, 2, 64, dtype=BF16)
     for ends, tile in (([5000], 192), ([2000, 4000, 5000], 192), ([1000, 2000, 4000, 5000], 128)):
@@ -227,5 +229,49 @@ def kernels() -> None:
         assert f"tiles {tile} x 128, level row" in found.forward, found
 
 
-for test in (served, of_rows, cut, layouts, in_operator, compiled, kernels):
+def folds() -> None:
+    """Heads of a group share q tiles where that leaves fewer items: no more than nine in ten."""
+    wide = Wanted(128, 128, "bf16", CAUSAL, is_forward=True)
+    for heads, kv_heads, rows, fold in (
+        (32, 8, 1, 4),
+        (64, 1, 1, 64),
+        (128, 1, 1, 64),
+        (6, 1, 5, 2),  # the powers of two that divide a group
+        (7, 1, 1, 1),
+        (8, 8, 1, 1),
+        (8, 2, 33, 2),  # two heads fill half a tile and a bit, four the half of two
+        (8, 1, 33, 8),  # three tiles; four heads at a time would have four
+        (32, 8, 100, 1),  # four tiles either way
+        (32, 8, 90, 4),  # three, for four
+        (32, 8, 128, 1),
+        (32, 8, 1100, 1),  # 35, for 36
+        (32, 8, 4096, 1),
+    ):
+        found = forward_for(wide, 3, heads, kv_heads, rows, 5000)
+        assert found.fold == fold, (heads, kv_heads, rows, found)
+        assert forward_for(wide._replace(rules=UNION), 3, heads, kv_heads, rows, 5000).fold == 1
+    # Where keys are cut, rows of one warpgroup take a tile of one.
+    for rows, tile, fold in ((1, 64, 8), (8, 64, 8), (9, 0, 8), (16, 0, 8), (128, 0, 1)):
+        found = forward_for(wide._replace(cut=1024), 1, 8, 1, rows, 5000)
+        assert (found.q_tile, found.fold, found.sizes) == (tile, fold, ()), found
+    # A table serves the rows of its tiles: 32 of each head, or 16.
+    assert forward_for(wide, 1, 32, 8, 1, 5000).sizes == (1, 32, 8, 1, 5000)
+    full = wide._replace(window=FULL)
+    assert forward_for(full, 1, 32, 8, 1, 5000).sizes == (1, 32, 8, 32, 5056)
+    assert forward_for(full, 1, 64, 8, 17, 5000).sizes == (1, 64, 8, 32, 5056)
+    assert forward_for(wide, 1, 64, 8, 17, 17).sizes == (1, 64, 8, 32, 32)
+    packed = wide._replace(is_list=True)
+    for sequences, rows, fold in ((8, 8, 4), (8, 200, 4), (8, 8 * 128, 1), (0, 5, 4)):
+        assert forward_of_list(packed, sequences, rows, 4).fold == fold, (sequences, rows)
+    q, k = torch.zeros(1, 8, 1, 64, dtype=BF16), torch.zeros(1, 2, 500, 64, dtype=BF16)
+    found = explain(q, k, k, causal=True)
+    assert "tiles 128 x 128, 4 heads in a q tile, level row" in found.forward, found
+    tokens, ends = q[0].transpose(0, 1).expand(2, 8, 64).contiguous(), [0, 1, 2]
+    cu = torch.tensor(ends, dtype=torch.int32)
+    keys = k[0].transpose(0, 1).contiguous()
+    found = explain(tokens, keys, keys, cu_seqlens_q=cu, cu_seqlens_k=250 * cu, cut=256)
+    assert "4 heads in a q tile, keys cut into pieces of 256 rows" in found.forward, found
+
+
+for test in (served, of_rows, cut, layouts, in_operator, compiled, kernels, folds):
     test()

@@ -384,7 +384,9 @@ def refusals() -> None:
         and said.certificate != explain(q, k, v, causal=True, forward="torch").certificate
     )
     own = explain(q, k, v, causal=True, sink=sink)
-    assert own.forward == "dash, causal mask, bf16, head dim 64, tiles 128 x 128, level row", own
+    assert own.forward == (
+        "dash, causal mask, bf16, head dim 64, tiles 128 x 128, 2 heads in a q tile, level row"
+    ), own
     assert own.certificate.endswith(said.certificate) and own.certificate != said.certificate
 
 

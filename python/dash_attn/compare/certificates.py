@@ -107,6 +107,7 @@ def _asked(kernel: Mapping[str, Any]) -> str:
     more = (
         ", forward" * bool(kernel.get("is_forward"))
         + f", q tile {kernel.get('q_tile')}" * bool(kernel.get("q_tile"))
+        + f", {kernel.get('fold')} heads in a q tile" * bool(kernel.get("fold", 1) != 1)
         + f", softcap {kernel.get('softcap')}" * bool(kernel.get("softcap"))
         + ", packed" * bool(kernel.get("is_list"))
         + ", sink" * bool(kernel.get("has_sink"))

@@ -41,6 +41,7 @@ OF_KERNEL = (
     "level",
     "workers",
     "parts",
+    "fold",
 )
 HEAD = 4096  # bytes of a kept file that its key is within
 
@@ -129,6 +130,8 @@ class Answer:
         )
         for one in self.kernels:
             parts = f", heads in {one['parts']} parts" if one["parts"] > 1 else ""
+            fold = one.get("fold", 1)
+            heads = f", {fold} heads in a q tile" * (fold > 1)
             lines += [
                 (
                     "kernel",
@@ -136,8 +139,8 @@ class Answer:
                         f"{'forward' if (one['wanted'] or {}).get('is_forward') else 'backward'},"
                         f" {one['mask']} mask, {one['element']}, head dim"
                         f" {head_dims(one['head_dim'], one['head_dim_v'])}, tiles"
-                        f" {one['tiles']['q']} x {one['tiles']['kv']}, order {one['order']}, level"
-                        f" {one['level']}, {one['workers']} workers{parts}"
+                        f" {one['tiles']['q'] * fold} x {one['tiles']['kv']}{heads}, order"
+                        f" {one['order']}, level {one['level']}, {one['workers']} workers{parts}"
                     ),
                 ),
                 ("certificate", one["certificate"]),
@@ -200,7 +203,8 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     )
     forward = backward._replace(level=ROW, is_forward=True)
     if call.sequences:
-        forward = forward_of_list(forward, call.sequences, call.rows)
+        group = call.heads // call.kv_heads
+        forward = forward_of_list(forward, call.sequences, call.rows, group)
         return [(forward, (), 0), (backward, (), 1)]
     of_kv = call.batch, call.kv_heads, call.columns
     q = (call.batch, call.heads, call.rows, call.head_dim)
@@ -252,7 +256,7 @@ def _add(found: Answer, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> N
     found.kernels.append(
         {
             "name": raw["name"],
-            **{name: about[name] for name in OF_KERNEL},
+            **{name: about[name] for name in OF_KERNEL if name in about},
             "order": about["kind"],
             "sizes": list(sizes),
             "certificate": raw["certificate"],
@@ -280,7 +284,7 @@ def of_program(path: Path, options: str) -> Answer:
         found.kernels.append(
             {
                 "name": raw["name"],
-                **{name: about[name] for name in OF_KERNEL},
+                **{name: about[name] for name in OF_KERNEL if name in about},
                 "order": about["kind"],
                 "sizes": [],
                 "certificate": raw["certificate"],

@@ -92,7 +92,8 @@ def forward_of(
     wanted = Wanted(q.shape[-1], v.shape[-1], ELEMENTS[str(q.dtype)], window, level=ROW)
     wanted = wanted._replace(is_forward=True, **rest)
     if layout == PACKED:
-        return forward_of_list(wanted._replace(is_list=True), sequences, q.shape[0])
+        group = q.shape[1] // k.shape[1]
+        return forward_of_list(wanted._replace(is_list=True), sequences, q.shape[0], group)
     return forward_for(wanted, *sizes_of(q.shape, k.shape, layout))
 
 

@@ -108,7 +108,8 @@ def _in_words(kernel: Kernel) -> str:
     return (
         f"dash, {mask} mask, {program['element']}, head dim"
         f" {head_dims(program['head_dim'], program['head_dim_v'])}, "
-        f"tiles {program['tiles']['q']} x {program['tiles']['kv']}"
+        f"tiles {program['tiles']['q'] * program.get('fold', 1)} x {program['tiles']['kv']}"
+        + (f", {program['fold']} heads in a q tile" if "fold" in program else "")
         + (f", keys cut into pieces of {program['cut']} rows" if "cut" in program else "")
         + ", o also unrounded" * (UNROUNDED in elements)
         + ", delta of unrounded o" * (is_backward and elements.get("o") == "f32")

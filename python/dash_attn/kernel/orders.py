@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from .compiler import Compiled
 from .library import Choice, Handle, StringRef, fill, library, make, named
 from .problem import (
     ANY_SIZES,
+    FOLDS,
     FULL,
     MOST_TOGETHER,
     SEARCHED,
@@ -54,6 +56,9 @@ ROWS_OF_TILE, ROWS_OF_TABLE = 128, 64
 # and most of the work is in the long ones.
 SHORT_MEAN = 1280
 FEWEST_ROWS = 64  # of q tiles
+# Heads are folded where that leaves at most so many of the items: less is lost among other effects,
+# and long sequences keep the kernels that they have.
+MOST_OF_ITEMS = 0.9
 SLOW = 0.2  # seconds of planning, after which the log says what is planned
 log = logging.getLogger("dash_attn")
 
@@ -102,11 +107,11 @@ def forward_for(wanted: Wanted, *sizes: int) -> Wanted:
     """The kernel of a batch's forward, as `Wanted` names it. wanted: without sizes; sizes: as
     SIZES names them. Nothing here changes a bit of a row. Where keys are cut there is no table:
     decoding has other sizes in each step."""
-    q_rows, kv_rows = sizes[3:]
+    _, heads, kv_heads, q_rows, kv_rows = sizes
     mask = wanted.mask._replace(blocks=None)  # a bitmap decides below
     kv_tile = kv_tile_of(wanted.head_dim, wanted.head_dim_v)
     tile = rows_of_q_tile(mask, q_rows, kv_rows, kv_tile)
-    found = _in_q_tiles(wanted, q_rows, is_short=tile == SHORT_TILE)
+    found = _folded(wanted, heads // kv_heads, q_rows, is_short=tile == SHORT_TILE)
     is_for_any = wanted.cut and wanted.mask.blocks is None
     return found if is_for_any else _with_table(found, *sizes)
 
@@ -124,7 +129,10 @@ def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
     most = max(wanted.head_dim, wanted.head_dim_v)
     has_usual = most <= 64 or 96 < most <= MOST_TOGETHER
     if has_usual and (wanted.window == FULL or q_rows == kv_rows):
-        q_rows, kv_rows = (-(-rows // ROWS_OF_TABLE) * ROWS_OF_TABLE for rows in (q_rows, kv_rows))
+        of_tile = (wanted.q_tile or ROWS_OF_TILE) // wanted.fold
+        of_q = math.gcd(ROWS_OF_TABLE, of_tile) if wanted.fold > 1 else ROWS_OF_TABLE
+        of_kv = ROWS_OF_TABLE if wanted.window == FULL else of_q
+        q_rows, kv_rows = -(-q_rows // of_q) * of_q, -(-kv_rows // of_kv) * of_kv
     return wanted._replace(sizes=(*sizes[:3], q_rows, kv_rows))
 
 
@@ -133,16 +141,45 @@ def order_of_list(wanted: Wanted) -> Ordered:
     return Ordered(parts_of(wanted._replace(is_list=True)), 0)
 
 
-def forward_of_list(wanted: Wanted, sequences: int, q_rows: int) -> Wanted:
+def forward_of_list(wanted: Wanted, sequences: int, q_rows: int, group: int = 1) -> Wanted:
     """The kernel of the forward of packed sequences, whose lengths are unknown. q_rows: of all of
-    them."""
+    them; group: query heads of a kv head. No sequence has more items by a fold, however long it
+    is."""
     mean = -(-q_rows // max(sequences, 1))
-    return _in_q_tiles(wanted, mean, is_short=q_rows < SHORT_MEAN * sequences)
+    return _folded(wanted, group, mean, is_short=q_rows < SHORT_MEAN * sequences)
+
+
+def _folded(wanted: Wanted, group: int, q_rows: int, is_short: bool) -> Wanted:
+    """The kernel of the least items of a kv head, and among these of the least fold.
+
+    An item walks the keys that its last row sees, whatever rows it has beside that one. So items
+    count for the time, and for what is read of K and V: F heads in a tile have
+    ceil(q_rows * F / tile) items, alone they have F * ceil(q_rows / tile). That is never less, and
+    no item is longer by a fold. Where workers have an item each, only reads of K and V are saved.
+    group: query heads of a kv head; q_rows: of a sequence.
+    """
+    alone = _in_q_tiles(wanted, q_rows, is_short)
+    if wanted.rules:  # of bands only
+        return alone
+
+    def items(one: Wanted) -> int:
+        return group // one.fold * -(-q_rows * one.fold // _q_tile_of(one))
+
+    folds = (fold for fold in FOLDS[1:] if group % fold == 0)
+    folded = [_in_q_tiles(wanted, q_rows * fold, is_short)._replace(fold=fold) for fold in folds]
+    best = min((alone, *folded), key=items)  # the first of the least
+    return best if items(best) <= MOST_OF_ITEMS * items(alone) else alone
+
+
+def _q_tile_of(wanted: Wanted) -> int:
+    """Rows of a forward's q tiles, those that the compiler takes where none are asked for."""
+    is_flat = max(wanted.head_dim, wanted.head_dim_v) <= FLAT
+    return wanted.q_tile or (LONG_TILE if is_flat else ROWS_OF_TILE)
 
 
 def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
-    """q_rows: of a sequence. Where keys are cut, sequences of few rows take q tiles of one
-    warpgroup, which compute fewer rows that are not there."""
+    """q_rows: of a sequence, times the heads of a tile. Where keys are cut, sequences of few rows
+    take q tiles of one warpgroup, which compute fewer rows that are not there."""
     if wanted.cut and q_rows <= FEWEST_ROWS:
         return wanted._replace(q_tile=FEWEST_ROWS)
     found = wanted._replace(q_tile=q_tiles_of(wanted)[-1]) if is_short else wanted
@@ -150,8 +187,7 @@ def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
     if blocks is None:
         return found
     # blocks are whole tiles
-    is_flat = max(wanted.head_dim, wanted.head_dim_v) <= FLAT
-    if blocks.q % (found.q_tile or (LONG_TILE if is_flat else ROWS_OF_TILE)) == 0:
+    if blocks.q % _q_tile_of(found) == 0:
         return found
     return found._replace(q_tile=ROWS_OF_TILE if blocks.q % ROWS_OF_TILE == 0 else FEWEST_ROWS)
 

@@ -51,6 +51,7 @@ MACHINE = "machine"  # the strongest level of gradients
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
 Q_TILES_OF_FORWARD = (0, 64, 128, 192)
+FOLDS = (1, 2, 4, 8, 16, 32, 64)  # query heads of a q tile: a warpgroup has 64 rows
 ANY_SIZES = (0, 0, 0, 0, 0)
 TYPES = """
 !of_qk = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -403,7 +404,8 @@ class Wanted(NamedTuple):
     takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
     kernel that takes o. softcap: at which scores are capped, 0 for none. is_forward: it computes
     o and the LSE, at level `row` and in the order of `OF_OWN_SUMS`; q_tile: rows of its q tiles, 0
-    for those that the compiler takes. Bits do not follow from them. gradients: those of
+    for those that the compiler takes; fold: query heads of one of them, 1 where each has its own.
+    Bits follow from neither. gradients: those of
     `GRADIENTS` that it computes. cut: of a forward, rows of the pieces into which keys are cut; 0
     where they are not. rules: what the mask hides beside its window, as `rules_of` says it.
     is_unrounded: a forward writes o in f32, too; a backward reads such an o."""
@@ -428,6 +430,7 @@ class Wanted(NamedTuple):
     cut: int = 0
     rules: str = ""
     is_unrounded: bool = False
+    fold: int = 1
 
     @property
     def mask(self) -> Mask:
@@ -471,6 +474,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "q_tile": lambda record: record.word("q_tile", Q_TILES_OF_FORWARD),
     "gradients": lambda record: record.word("gradients", GRADIENTS),
     "cut": lambda record: record.number("cut", 0),
+    "fold": lambda record: record.word("fold", FOLDS),
     "rules": lambda record: record.line("rules", "rules of a mask, each once", are_rules),
 }
 
@@ -504,6 +508,8 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     if wanted.is_forward and wanted.is_unrounded:
         clauses += f" unrounded(%{UNROUNDED} : {of_unrounded})"
         arguments += f", %{UNROUNDED}: {of_unrounded}"
+    if wanted.fold > 1:
+        clauses += f" fold({wanted.fold})"
     given = (
         {"given": "delta", "of_given": "!per_row"}
         if wanted.takes_delta
@@ -546,7 +552,8 @@ def _table_of_own_sums(wanted: Wanted) -> str:
     """A table that will not be used is small; that of a bitmap is used."""
     if not wanted.sizes:
         return ""
-    stated = _stated_of_bitmap(wanted) or "heads:1,kv-heads:1,q:128,kv:128,batch:1"
+    of_one = f"heads:{wanted.fold},kv-heads:1,q:128,kv:128,batch:1"
+    stated = _stated_of_bitmap(wanted) or of_one
     return f" table=true sizes={stated}"
 
 

@@ -159,7 +159,8 @@ def forward_of(
     wanted = Wanted(q.shape[-1], v.shape[-1], ELEMENTS[q.dtype], window, level=ROW)
     wanted = wanted._replace(is_forward=True, **rest)
     if layout == PACKED:
-        return forward_of_list(wanted._replace(is_list=True), len(offsets) - 1, q.shape[0])
+        group = q.shape[1] // k.shape[1]
+        return forward_of_list(wanted._replace(is_list=True), len(offsets) - 1, q.shape[0], group)
     heads, rows = layout.index("h"), layout.index("s")
     return forward_for(
         wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
