@@ -64,11 +64,15 @@ def compiled(
     has_sink: bool = False,
     options: str = "",
     cut: int | None = None,
+    fold: int | None = None,
+    is_list: bool = False,
 ) -> Kernel:
     sink = ", %sink: memref<?xf32>" if has_sink else ""
-    clauses = " sink(%sink : memref<?xf32>)" if has_sink else ""
+    clauses = " sequences(<?>)" if is_list else ""
+    clauses += " sink(%sink : memref<?xf32>)" if has_sink else ""
     clauses += f" softcap({softcap})" if softcap else ""
     clauses += f" cut({cut})" if cut else ""
+    clauses += f" fold({fold})" if fold else ""
     workers = torch.cuda.get_device_properties(0).multi_processor_count
     workers = f"workers={workers} " * ("workers" not in options)
     return Kernel.compile(

@@ -62,12 +62,12 @@ class Forward:
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" cut({self.cut})" if self.cut else ""
-        clauses += f" fold({self.fold})" if self.fold else ""
         strides = "strided<[?, ?, ?, 1], offset: ?>"
         if self.is_unrounded:
             wide = f"memref<{batch}x?x?x{self.head_dim_v}xf32, {strides}>"
             clauses += f" unrounded(%unrounded : {wide})"
             sink += f", %unrounded: {wide}"
+        clauses += f" fold({self.fold})" if self.fold else ""
         return f"""
 !q = memref<{batch}x?x?x{self.head_dim}x{self.half}, {strides}>
 !v = memref<{batch}x?x?x{self.head_dim_v}x{self.half}, {strides}>
