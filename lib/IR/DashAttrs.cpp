@@ -170,8 +170,9 @@ LogicalResult dash::verifyFoldOfMask(EmitError emitError, int64_t fold, MaskAttr
 
 LogicalResult dash::verifyFoldOfGroup(EmitError emitError, int64_t fold, int64_t heads,
                                       int64_t kvHeads) {
-  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads) ||
-      heads % (kvHeads * fold) == 0)
+  if (fold == 1 || ShapedType::isDynamic(heads) || ShapedType::isDynamic(kvHeads))
+    return success();
+  if (kvHeads > 0 && heads % kvHeads == 0 && heads / kvHeads % fold == 0)
     return success();
   return emitError() << "q tiles fold " << fold
                      << " heads, which must divide the query heads of a kv head, got " << heads

@@ -86,6 +86,11 @@ static int64_t typeSize(ArrayRef<Value> tensors, unsigned dim) {
   return ShapedType::kDynamic;
 }
 
+/// The least query heads that so many kv heads have, or none more where these are too many.
+static int64_t withFold(int64_t kvHeads, int64_t fold) {
+  int64_t heads;
+  return llvm::MulOverflow(kvHeads, fold, heads) ? kvHeads : heads;
+}
 /// The kv heads of as many query heads, where a kv head has no more of them than a q tile folds.
 static int64_t withoutFold(int64_t heads, int64_t fold) {
   return heads % fold == 0 ? heads / fold : heads;
@@ -139,8 +144,8 @@ SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   if (ShapedType::isDynamic(kvHeads))
     kvHeads = sizes.kvHeads.value_or(1);
   int64_t fold = items.getTiles().getFold();
-  int64_t heads =
-      settle("heads", q, /*dim=*/1, sizes.heads, llvm::alignTo(usualHeads, kvHeads * fold));
+  int64_t heads = settle("heads", q, /*dim=*/1, sizes.heads,
+                         llvm::alignTo(usualHeads, withFold(kvHeads, fold)));
   settle("kv-heads", {k, v}, /*dim=*/1, sizes.kvHeads, withoutFold(heads, fold));
   return assumed;
 }
@@ -247,7 +252,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   if (failed(kvHeads))
     return failure();
   FailureOr<int64_t> heads =
-      resolve("heads", q.getDimSize(1), sizes.heads, *kvHeads * fold, emitError);
+      resolve("heads", q.getDimSize(1), sizes.heads, withFold(*kvHeads, fold), emitError);
   if (failed(heads))
     return failure();
   if (*heads % *kvHeads != 0)

@@ -530,3 +530,28 @@ func.func @schedule_is_of_the_same_fold(%q: !T, %k: !T, %v: !T) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x12x?x128xbf16>
+!K = memref<?x4611686018427387904x?x128xbf16>
+
+func.func @heads_are_counted_whatever_they_are(%q: !T, %k: !K, %v: !K) {
+  // expected-error @below {{heads of 'q' must be a multiple}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !K, !K)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<full>) level(run) (%seq, %head, %qi) {
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x0x?x128xbf16>
+
+func.func @heads_are_there(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{heads of}}
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 16, kv = 128, fold = 4>) mask(<full>) level(run) (%seq, %head, %qi) {
+  }
+  return
+}
