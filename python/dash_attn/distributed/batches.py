@@ -50,7 +50,8 @@ FEWEST_ROWS = 2
 
 
 def _own_forward(head_dim: int, dtype: torch.dtype) -> str:
-    """Dash's forward, with each of its kernels: rows have the same bits by all."""
+    """Dash's forward, with its kernels that fold no heads: rows have the same bits by all, and by
+    those that fold some, where contexts are short."""
     wanted = Wanted(head_dim, head_dim, ELEMENTS[dtype], CAUSAL, level=ROW, is_forward=True)
     tiles = q_tiles_of(wanted)
     kernels = [kernel_of(wanted._replace(is_list=True, q_tile=tile)) for tile in tiles]
