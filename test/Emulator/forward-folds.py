@@ -53,6 +53,10 @@ def main() -> None:
             (Case(q=20, kv=300, heads=4, batch=2, cut=256, has_sink=True, softcap=20.0), 4, "bhsd"),
             (Case(q=3, kv=250, heads=16, cut=128, options="q-tile=64", **wide), 16, "bhsd"),
             (Case(q=3, kv=250, heads=64, cut=128, options="q-tile=64"), 64, "bhsd"),
+            # three warpgroups: tiles of 48 rows, of 24 and of 3
+            (Case(q=50, kv=150, heads=4, options="q-tile=192"), 4, "bhsd"),
+            (Case(q=30, kv=200, heads=8, cut=128, options="q-tile=192"), 8, "bhsd"),
+            (Case(q=4, kv=200, heads=64, cut=128, options="q-tile=192"), 64, "bhsd"),
             # lists: lengths of a launch, drawn and dealt, and stated ones
             (lists, 4, "bshd"),
             (replace(lists, options="kind=longest-first hand-out=false", heads=2), 2, "bhsd"),
