@@ -6,7 +6,8 @@ group has, in memory of both layouts, in many repeats, in batches and as a list 
 NaN. `attention` takes folds by itself, so a token that it decodes must have the bytes of the whole
 sequence. Times are of few rows over many keys, 32 heads over 8 and 64 over 8 of 128, medians of
 rounds in a random order: with and without a fold, uncut and cut, PyTorch's FlashAttention-2, and
-FlashAttention-3 with splits where fa3-fwd is installed. The status is 1 where bits differ.
+FlashAttention-3 with splits where fa3-fwd is installed. `--only` takes some parts. The status is 1
+where bits differ.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
+from by_parts import Parts, add_only, run_parts  # noqa: E402
 from cut import BF16, HEAD_DIM, attended, cut_of, peers  # noqa: E402
 from forwards import Tensors, are_equal, compiled, inputs, run  # noqa: E402
 
@@ -178,6 +180,11 @@ def measured(
     }
 
 
+def shown(found: dict[str, Any]) -> dict[str, Any]:
+    print({name: found[name] for name in list(found)[:6]}, flush=True)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -185,22 +192,32 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--json", type=Path)
+    rng = random.Random(0)
+    repeats = lambda: arguments.repeats  # noqa: E731
+    parts: Parts = {
+        "bits": [
+            lambda case=case, cut=cut: shown(check_bits(case, cut, repeats()))
+            for case in CASES
+            for cut in (None, cut_of(case))
+        ],
+        "lists": [
+            lambda check=check: shown(check())
+            for cut in (None, 256)
+            for check in (
+                lambda cut=cut: check_lists(cut, repeats()),
+                lambda cut=cut: check_attention(cut),
+            )
+        ],
+        "times": [
+            lambda sizes=sizes: shown(measured(*sizes, arguments.rounds, rng)) for sizes in DECODING
+        ],
+    }
+    add_only(parser, parts)
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    bits, speeds = [], []
-    for case in CASES:
-        for cut in (None, cut_of(case)):
-            bits.append(check_bits(case, cut, arguments.repeats))
-            print(bits[-1], flush=True)
-    for cut in (None, 256):
-        bits.append(check_lists(cut, arguments.repeats))
-        print(bits[-1], flush=True)
-        bits.append(check_attention(cut))
-        print(bits[-1], flush=True)
-    rng = random.Random(0)
-    for rows, kv_rows, batch, heads in DECODING:
-        speeds.append(measured(rows, kv_rows, batch, heads, arguments.rounds, rng))
-        print({name: speeds[-1][name] for name in list(speeds[-1])[:6]}, flush=True)
+    found = run_parts(parser, arguments.only, parts)
+    bits = [*found.get("bits", ()), *found.get("lists", ())]
+    speeds = found.get("times", [])
     if arguments.json:
         record = {
             "commit": commit(),

@@ -1,4 +1,7 @@
 // A warpgroup ends its loop at the last kv tile that its own rows see, and gives the slots of the others on.
+// RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=longest-first workers=2 sizes=q:300,kv:300,batch:1,heads:2,kv-heads:2' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-peel-walks --dash-skip-hidden-steps | FileCheck %s --check-prefix=WIDE
+// WIDE: dash.visible_steps %{{.+}} lead(%{{.+}}) tiles(<q = 128, kv = 128>) hidden(1)
+
 // DEFINE: %{mask} = causal
 // DEFINE: %{tiling} =
 // DEFINE: %{run} = sed -e 's/x128xbf16/x64xbf16/' -e 's/<causal>/<%{mask}>/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling='%{tiling}' --dash-tile --dash-apply-schedule='kind=longest-first workers=2 sizes=q:300,kv:300,batch:1,heads:2,kv-heads:2' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-peel-walks --dash-skip-hidden-steps --canonicalize --cse

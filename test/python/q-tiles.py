@@ -23,9 +23,9 @@ LENGTHS = 128, 192, 384, 512, 640, 768, 1024, 1100, 1280, 2048, 16384
 # the q tile of each of these lengths
 TABLE = {
     FULL: (128, 192, 192, 192, 128, 192, 192, 192, 192, 192, 192),
-    CAUSAL: (128, 192, 128, 128, 128, 128, 128, 192, 128, 192, 192),
+    CAUSAL: (128, 192, 192, 128, 128, 192, 128, 192, 192, 192, 192),
     Mask(128, 0): (128, 192, *[128] * 9),
-    Mask(1024, 0): (128, 192, 128, 128, 128, 128, 128, 192, 128, 192, 192),
+    Mask(1024, 0): (128, 192, 192, 128, 128, 192, 128, 192, 192, 192, 192),
     Mask(4096, 4096): (128, 192, 192, 192, 128, 192, 192, 192, 192, 192, 192),
     Mask(right=0, union=Union(4, 127)): (128, 192, *[128] * 9),
 }
@@ -38,15 +38,16 @@ def table() -> None:
     # few rows over many keys, and masks that begin behind rows without keys
     assert rows_of_q_tile(CAUSAL, 128, 8192, 128) == 128
     assert rows_of_q_tile(FULL, 1024, 8192, 128) == 192
-    assert rows_of_q_tile(CAUSAL, 700, 300, 128) == 128
+    assert rows_of_q_tile(CAUSAL, 700, 300, 128) == 192
     assert rows_of_q_tile(CAUSAL, 1 << 22, 1 << 22, 128) == 192, "in no time"
 
 
 def counts() -> None:
     """By hand: rows of causal q tiles see 1 to 4 kv tiles, the last of which the mask cuts."""
     assert price_of(CAUSAL, 512, 512, 128, 128) == 10 * 1000 + 4 * 350 + 4 * 900
-    # rows 0 to 191 see 2 tiles, both cut; to 383 3, of which 2 are cut; to 511 4, and one is cut
-    assert price_of(CAUSAL, 512, 512, 192, 128) == 9 * 1220 + 5 * 350 + 3 * 1600
+    # Rows 0 to 191 see 2 tiles, both cut; to 383 3, of which 2 are cut; to 511 4, and one is cut.
+    # Their warpgroups walk 1, 1, 2; 2, 3, 3; and 4 each.
+    assert price_of(CAUSAL, 512, 512, 192, 128) == 8 * 1220 + 5 * 350 + 3 * 1600
     assert price_of(FULL, 500, 500, 128, 128) == 16 * 1000 + 4 * 350 + 4 * 900, "a last tile"
     # of columns 0 to 3, and of a window of 128: the first tile, and two
     streaming = Mask(right=0, union=Union(4, 127))

@@ -134,7 +134,7 @@ def orders() -> None:
     assert explain(*packed, mask=SINKS, cu_seqlens_q=offsets).order == "descending"
     assert explain(*tensors(1, 256), mask=Mask(blocks=Blocks.of([[1, 1]], 64, 128)), cut=128)
     plain = Wanted(64, 64, "bf16", (-1, -1), is_forward=True, level="row")
-    for rows, tile in ((64, 64), (128, 128), (192, 0), (384, 0), (320, 64)):
+    for rows, tile in ((64, 64), (128, 128), (192, 192), (384, 192), (320, 64)):
         one = plain._replace(rules=rules_of(Mask(blocks=Blocks.of([[1]], rows, 4096))))
         many = forward_for(one, 64, 64, 64, 4096, 4096)
         assert (many.q_tile, bool(many.sizes)) == (tile, True), (rows, many)

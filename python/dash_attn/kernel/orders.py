@@ -129,7 +129,7 @@ def _with_table(wanted: Wanted, *sizes: int) -> Wanted:
     most = max(wanted.head_dim, wanted.head_dim_v)
     has_usual = most <= 64 or 96 < most <= MOST_TOGETHER
     if has_usual and (wanted.window == FULL or q_rows == kv_rows):
-        of_tile = (wanted.q_tile or ROWS_OF_TILE) // wanted.fold
+        of_tile = _q_tile_of(wanted) // wanted.fold
         of_q = math.gcd(ROWS_OF_TABLE, of_tile) if wanted.fold > 1 else ROWS_OF_TABLE
         of_kv = ROWS_OF_TABLE if wanted.window == FULL else of_q
         q_rows, kv_rows = -(-q_rows // of_q) * of_q, -(-kv_rows // of_kv) * of_kv
@@ -186,9 +186,9 @@ def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
     blocks = wanted.mask.blocks
     if blocks is None:
         return found
-    # blocks are whole tiles
+    # Blocks are whole tiles. Under a bitmap the compiler takes 128 rows unless it is told.
     if blocks.q % _q_tile_of(found) == 0:
-        return found
+        return found._replace(q_tile=LONG_TILE) if _q_tile_of(found) == LONG_TILE else found
     return found._replace(q_tile=ROWS_OF_TILE if blocks.q % ROWS_OF_TILE == 0 else FEWEST_ROWS)
 
 

@@ -11,6 +11,7 @@ from ..reference import Mask
 
 FLAT = 96  # head dim
 SHORT_TILE, LONG_TILE = 128, 192
+ROWS_OF_WARPGROUP = 64
 MOST_COUNTED = 1 << 14  # rows
 
 
@@ -42,9 +43,9 @@ def rows_of_q_tile(mask: Mask, q_rows: int, kv_rows: int, kv_tile: int) -> int:
 
 def price_of(mask: Mask, q_rows: int, kv_rows: int, q_tile: int, kv_tile: int) -> int:
     """The time of all items of a head. The last q tile counts as a whole one, as it is computed."""
-    price = PRICES[q_tile]
+    price, warpgroups = PRICES[q_tile], q_tile // ROWS_OF_WARPGROUP
     items = -(-q_rows // q_tile)
-    steps = items * -(-kv_rows // kv_tile)
+    steps = items * -(-kv_rows // kv_tile) * warpgroups
     masked = 0 if kv_rows % kv_tile == 0 else items  # past the last column
     if mask != Mask():
         walked = [
@@ -52,19 +53,30 @@ def price_of(mask: Mask, q_rows: int, kv_rows: int, q_tile: int, kv_tile: int) -
             for first in range(0, q_rows, q_tile)
         ]
         steps, masked = (sum(counts) for counts in zip(*walked))
-    return steps * price.step + masked * price.masked + items * price.item
+    return steps * price.step // warpgroups + masked * price.masked + items * price.item
 
 
 def _tiles_of(
     mask: Mask, first: int, q_tile: int, q_rows: int, kv_rows: int, kv_tile: int
 ) -> tuple[int, int]:
-    """How many kv tiles the q tile from a row on walks, and how many of them the mask cuts."""
+    """How many kv tiles the warpgroups of the q tile from a row on walk, added up, and how many of
+    the tile's the mask cuts. A warpgroup ends with the last tile that its own rows see, but under
+    unions."""
     rows = first, min(first + q_tile, q_rows) - 1
     walked, whole = [], []
     for some, all_of_them in _columns(mask, *rows, q_rows, kv_rows):
         walked.append(range(some.start // kv_tile, -(-some.stop // kv_tile)) if some else range(0))
         whole.append(range(-(-all_of_them.start // kv_tile), all_of_them.stop // kv_tile))
-    return _count(walked), _count(walked) - _count(whole)
+    count, warpgroups = _count(walked), q_tile // ROWS_OF_WARPGROUP
+    steps = count * warpgroups
+    if mask.right >= 0 and mask.union is None and count > 0:
+        ends = (
+            first + ROWS_OF_WARPGROUP * (one + 1) + kv_rows - q_rows + mask.right
+            for one in range(warpgroups)
+        )
+        own = (-(-min(max(end, 0), kv_rows) // kv_tile) - walked[0].start for end in ends)
+        steps = sum(min(max(tiles, 1), count) for tiles in own)
+    return steps, count - _count(whole)
 
 
 def _count(ranges: list[range]) -> int:
