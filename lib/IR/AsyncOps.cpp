@@ -184,15 +184,16 @@ LogicalResult LogProbabilityOp::verify() {
                        << (isOfRows ? "row" : "column") << " of the scores, got " << found;
 }
 
-int64_t VisibleStepsOp::getRowsOfWarpgroup() {
-  auto role = (*this)->getParentOfType<RoleOp>();
-  int64_t warpgroups = role.getWarpgroups().value_or(role.getNumWarpgroups());
-  return getTiles().getQ() / warpgroups;
+/// Warpgroups of the role, or of the roles that it was split into.
+static int64_t warpgroupsOf(VisibleStepsOp op) {
+  auto role = op->getParentOfType<RoleOp>();
+  return role ? int64_t(role.getWarpgroups().value_or(role.getNumWarpgroups())) : 1;
 }
 
+int64_t VisibleStepsOp::getRowsOfWarpgroup() { return getTiles().getQ() / warpgroupsOf(*this); }
+
 LogicalResult VisibleStepsOp::verify() {
-  auto role = (*this)->getParentOfType<RoleOp>();
-  int64_t warpgroups = role ? role.getWarpgroups().value_or(role.getNumWarpgroups()) : 1;
+  int64_t warpgroups = warpgroupsOf(*this);
   if (warpgroups > 0 && getTiles().getQ() % warpgroups == 0)
     return success();
   return emitOpError() << "deals " << getTiles().getQ() << " rows of a q tile to " << warpgroups

@@ -73,8 +73,7 @@ struct ConvertHideKeys : KernelPattern<HideOp> {
         layout.isSplitByRows() ? FragmentAttr::rowsOfWarpgroup : op.getType().getDimSize(0);
     int64_t fold = kernel.fold();
     rows /= fold; // of the sequence
-    Value firstRow =
-        consumer->ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one) / fold; });
+    Value firstRow = firstRowOf(b, *consumer, layout, fold);
     int64_t columns = op.getType().getDimSize(1);
     Value lead = b.add(word(b, adaptor.getLead()), firstRow), kvTile = word(b, adaptor.getKvTile());
     LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
@@ -331,9 +330,8 @@ struct ConvertStoreRow : KernelPattern<StoreRowOp> {
     Value sequence = word(b, adaptor.getSequence());
     Rows rows{tensor, sequence, kernel.qRows, Value()};
     Value first = b.mul(word(b, adaptor.getTile()), op.getValue().getType().getDimSize(0) / fold);
-    Value firstOfWarpgroup =
-        consumer->ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one) / fold; });
-    Value row = b.add(b.add(first, rowInFold(b, place.row, fold)), firstOfWarpgroup);
+    Value row =
+        b.add(b.add(first, rowInFold(b, place.row, fold)), firstRowOf(b, *consumer, layout, fold));
     if (kernel.isList()) {
       SequenceRows own = kernel.readSequence(b, sequence, /*isKeyValue=*/false);
       rows.count = own.rows;

@@ -32,9 +32,10 @@ void populateTracePatterns(const TypeConverter &types, const MainKernel &kernel,
 FragmentAttr fragmentOf(Type type);
 SwizzledAttr swizzledOf(Type type);
 
-/// Where the warpgroup's rows of a tile begin.
-inline Value firstRowOf(PtxBuilder &b, const ConsumerValues &consumer, FragmentAttr layout) {
-  return consumer.ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one); });
+/// Where the warpgroup's rows of a tile begin; with a fold, those of the sequence.
+inline Value firstRowOf(PtxBuilder &b, const ConsumerValues &consumer, FragmentAttr layout,
+                        int64_t fold = 1) {
+  return consumer.ofWarpgroup(b, [&](int64_t one) { return layout.getFirstRow(one) / fold; });
 }
 
 /// Converts one op with access to its kernel. An operand is a range of values: the registers of a

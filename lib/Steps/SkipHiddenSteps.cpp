@@ -13,7 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_SKIPHIDDENSTEPS
@@ -30,20 +30,27 @@ class StepsLoop {
 public:
   StepsLoop(scf::ForOp loop, ItemsOp items) : loop(loop), items(items) {
     for (auto wait : loop.getBody()->getOps<WaitOp>())
-      channels.insert(wait.getChannel());
+      waits.insert({wait.getChannel(), wait});
+  }
+
+  /// Whether a warpgroup has rows of its own, and no product reads a tile of the step before, whose
+  /// slot is held beyond the loop.
+  bool mayEndEarly() {
+    auto isByRows = [](MatmulOp product) {
+      return !product.getSplit() || product.getSplit()->getColumns() == 1;
+    };
+    return llvm::all_of(loop.getBody()->getOps<MatmulOp>(), isByRows) &&
+           loop.getBody()->getOps<HeldOp>().empty() && mostHidden() > 0;
   }
 
   /// The most steps that may be left out: while a warpgroup waits for slots of later steps, it
   /// holds the slot of its last product.
   int64_t mostHidden() const {
     int64_t slots = std::numeric_limits<int64_t>::max();
-    for (Value channel : channels)
+    for (auto [channel, wait] : waits)
       slots = std::min<int64_t>(slots, channel.getDefiningOp<ChannelOp>().getDepth());
-    return channels.empty() ? 0 : slots - 1;
+    return waits.empty() ? 0 : slots - 1;
   }
-
-  /// Whether a product reads a tile of the step before, whose slot is held beyond the loop.
-  bool holdsTiles() { return !loop.getBody()->getOps<HeldOp>().empty(); }
 
   /// The mask's edge in the tile of the item's first step, or null.
   Value findLead() const {
@@ -77,17 +84,15 @@ private:
       TakeTensorCoreOp::create(b, IntegerAttr());
       GiveTensorCoreOp::create(b, IntegerAttr());
     }
-    llvm::SmallDenseSet<Value> done; // looked up only
-    for (auto wait : loop.getBody()->getOps<WaitOp>())
-      if (Value channel = wait.getChannel(); done.insert(channel).second) {
-        WaitOp::create(b, wait.getResultTypes(), channel, step, IntegerAttr());
-        ReleaseOp::create(b, channel, step, IntegerAttr());
-      }
+    for (auto [channel, wait] : waits) {
+      WaitOp::create(b, wait->getResultTypes(), channel, step, IntegerAttr());
+      ReleaseOp::create(b, channel, step, IntegerAttr());
+    }
   }
 
   scf::ForOp loop;
   ItemsOp items;
-  llvm::SmallSetVector<Value, 2> channels;
+  llvm::SmallMapVector<Value, WaitOp, 2> waits; ///< by channel
 };
 
 struct SkipHiddenSteps : public dash::impl::SkipHiddenStepsBase<SkipHiddenSteps> {
@@ -105,7 +110,7 @@ struct SkipHiddenSteps : public dash::impl::SkipHiddenStepsBase<SkipHiddenSteps>
       for (scf::ForOp loop : loops) {
         StepsLoop steps(loop, items);
         Value lead = steps.findLead();
-        if (!lead || steps.holdsTiles() || steps.mostHidden() == 0)
+        if (!lead || !steps.mayEndEarly())
           continue;
         steps.endEarly(lead);
         ++numSkipping;

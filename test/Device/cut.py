@@ -154,6 +154,19 @@ def peers(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> dict[str, Callab
     return found
 
 
+def peer_variants(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> list[Variant]:
+    """Those that serve this."""
+    found = []
+    for name, theirs in peers(q, k, v).items():
+        try:
+            theirs()
+        except (RuntimeError, TypeError) as error:
+            print(name, error)
+            continue
+        found.append(Variant(name, theirs))
+    return found
+
+
 def measured(
     rows: int, kv_rows: int, batch: int, rounds: int, rng: random.Random
 ) -> dict[str, Any]:
@@ -166,13 +179,7 @@ def measured(
             launch = kernel.bind_forward(q, k, v, o, lse)
             name = f"dash, {f'pieces of {cut}' if cut else 'uncut'}, q tile {options[7:] or 128}"
             variants.append(Variant(name, launch.run, launch=launch))
-    for name, theirs in peers(q, k, v).items():
-        try:
-            theirs()
-        except (RuntimeError, TypeError) as error:  # it does not serve this
-            print(name, error)
-            continue
-        variants.append(Variant(name, theirs))
+    variants += peer_variants(q, k, v)
     measure(variants, rounds, None, rng)
     half = [one.milliseconds for one in variants]
     moved = 2 * (k.numel() + v.numel())

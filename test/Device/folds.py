@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 from by_parts import Parts, add_only, run_parts  # noqa: E402
-from cut import BF16, HEAD_DIM, attended, cut_of, peers  # noqa: E402
+from cut import BF16, HEAD_DIM, attended, cut_of, peer_variants  # noqa: E402
 from forwards import Tensors, are_equal, compiled, inputs, run  # noqa: E402
 
 from dash_attn import explain  # noqa: E402
@@ -148,13 +148,7 @@ def measured(
                 launch = kernel.bind_forward(q, k, v, o, lse)
                 name = f"dash, fold {fold}, {f'pieces of {cut}' if cut else 'uncut'}, q tile {tile}"
                 variants.append(Variant(name, launch.run, launch=launch))
-    for name, theirs in peers(q, k, v).items():
-        try:
-            theirs()
-        except (RuntimeError, TypeError) as error:  # it does not serve this
-            print(name, error)
-            continue
-        variants.append(Variant(name, theirs))
+    variants += peer_variants(q, k, v)
     measure(variants, rounds, None, rng)
     times = {one.name: statistics.median(one.milliseconds) for one in variants}
     moved = 2 * (k.numel() + v.numel())

@@ -143,6 +143,10 @@ def main() -> None:
             (Case(softcap=20.0, batch=2, heads=1, options="q-tile=64"), "bshd"),
             (Case(lengths=odd, options="", head_dim_v=40), "bshd"),
             (Case(lengths=odd, options="kind=ascending", head_dim=128, head_dim_v=128), "padded"),
+            # heads that share a q tile: rows and heads of a thread's two rows
+            (Case(q=20, kv=100, heads=4, fold=4, batch=2), "padded"),
+            (Case(q=9, kv=100, heads=32, fold=16, options="q-tile=64"), "bshd"),
+            (Case(lengths=odd, options="", heads=4, fold=2, head_dim_v=40), "padded"),
         )
     ):
         check_forward(case, folder / f"forward-{number}", memory)

@@ -45,5 +45,7 @@
 // REDEFINE: %{mask} = causal
 // REDEFINE: %{tiling} = slots=k:1
 // RUN: %{run} | FileCheck %s --check-prefix=SAME --implicit-check-not=visible_steps
+// Nor where warpgroups have all rows, and columns each.
+// RUN: sed -e 's/x128xbf16/x64xbf16/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling=q-tile=64 --dash-tile --dash-apply-schedule='kind=longest-first workers=2 sizes=q:300,kv:300,batch:1,heads:2,kv-heads:2' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-peel-walks | sed -e 's/split(<1 x 1>)/split(<1 x 2>)/' -e 's/consumer warps(4)/consumer warps(8)/' | dash-opt --dash-skip-hidden-steps | FileCheck %s --check-prefix=SAME --implicit-check-not=visible_steps
 // SAME: dash.role "compute"
 // SAME: scf.for

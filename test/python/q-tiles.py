@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import fixtures  # noqa: E402, F401  (finds dash_attn)
 
-from dash_attn.kernel.orders import forward_for  # noqa: E402
+from dash_attn.kernel.orders import forward_for, texts_of  # noqa: E402
 from dash_attn.kernel.problem import Wanted  # noqa: E402
 from dash_attn.kernel.q_tiles import LONG_TILE, SHORT_TILE, price_of, rows_of_q_tile  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask, Union  # noqa: E402
@@ -84,5 +85,22 @@ def kernels() -> None:
         assert forward_for(wide, 8, 32, 32, rows, rows).q_tile == 0
 
 
-for test in (table, counts, measured, kernels):
+def tables() -> None:
+    """A table that is planned for a problem serves its rows, with and without folded heads."""
+    for head_dim, window, group, (q_rows, kv_rows) in itertools.product(
+        (64, 96, 128),
+        ((-1, 0), (-1, -1)),
+        (1, 4, 6),
+        ((1000, 1000), (33, 33), (129, 129), (300, 700), (1, 1000)),
+    ):
+        wanted = Wanted(head_dim, head_dim, "bf16", window, level="row", is_forward=True)
+        found = forward_for(wanted, 1, 2 * group, 2, q_rows, kv_rows)
+        sizes = json.loads(texts_of(found)[0])["sizes"]
+        for name, rows in (("q_rows", q_rows), ("kv_rows", kv_rows)):
+            stated = sizes[name]
+            least, most = (stated.get(key, stated.get("value")) for key in ("min", "max"))
+            assert least <= rows <= most, (found, name, rows, stated)
+
+
+for test in (table, counts, measured, kernels, tables):
     test()

@@ -44,8 +44,9 @@ def SkipHiddenSteps : Pass<"dash-skip-hidden-steps", "::mlir::ModuleOp"> {
     steps that it leaves out are fewer than the slots of each channel.
 
     Needs: `dash-peel-walks`. Leaves: items that own kv tiles, masks without a bound to the right,
-    unions and bitmaps, walks with one stage, channels with one slot, and walks whose products read
-    a tile of the step before, as those of dQ. Does not: leave out steps in front, which a window
+    unions and bitmaps, walks with one stage, channels with one slot, products whose columns are
+    dealt to warpgroups, and walks whose products read a tile of the step before, as those of dQ.
+    Does not: leave out steps in front, which a window
     hides, or a part of a tile.
 
     (* example filepath=test/Steps/skip-hidden-steps.mlir *)

@@ -73,7 +73,6 @@ const FormulaSignature &getFormulaSignature(StringRef name, TensorSide own = Ten
 
 namespace mlir::dash {
 
-/// The kv rows of a piece, 0 where keys are not cut, are whole tiles that items of q tiles walk.
 /// Query heads of a q tile.
 LogicalResult verifyFold(function_ref<InFlightDiagnostic()> emitError, int64_t fold);
 /// A q tile folds heads for items that own it, under a band. Messages say what the items are.
@@ -84,6 +83,7 @@ LogicalResult verifyFoldOfMask(function_ref<InFlightDiagnostic()> emitError, int
 /// Heads are those of tensors, where they are static.
 LogicalResult verifyFoldOfGroup(function_ref<InFlightDiagnostic()> emitError, int64_t fold,
                                 int64_t heads, int64_t kvHeads);
+/// The kv rows of a piece, 0 where keys are not cut, are whole tiles that items of q tiles walk.
 LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, int64_t cut, TilesAttr tiles,
                         TensorSide own);
 

@@ -188,7 +188,7 @@ def _in_q_tiles(wanted: Wanted, q_rows: int, is_short: bool) -> Wanted:
         return found
     # Blocks are whole tiles. Under a bitmap the compiler takes 128 rows unless it is told.
     if blocks.q % _q_tile_of(found) == 0:
-        return found._replace(q_tile=LONG_TILE) if _q_tile_of(found) == LONG_TILE else found
+        return found._replace(q_tile=_q_tile_of(found))
     return found._replace(q_tile=ROWS_OF_TILE if blocks.q % ROWS_OF_TILE == 0 else FEWEST_ROWS)
 
 

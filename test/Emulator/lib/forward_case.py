@@ -89,12 +89,12 @@ class Case:
         clauses = f" sequences(<{pairs}>)" if self.lengths else ""
         clauses += " sink(%sink : memref<?xf32>)" if self.has_sink else ""
         clauses += f" softcap({self.softcap})" if self.softcap else ""
-        clauses += f" cut({self.cut})" if self.cut else ""
-        clauses += f" fold({self.fold})" if self.fold else ""
         sink = ", %sink: memref<?xf32>" if self.has_sink else ""
         if self.is_unrounded:
             clauses += " unrounded(%unrounded : !u)"
             sink += ", %unrounded: !u"
+        clauses += f" cut({self.cut})" if self.cut else ""
+        clauses += f" fold({self.fold})" if self.fold else ""
         return f"""
 !q = memref<?x?x?x{self.head_dim}x{self.element}, strided<[?, ?, ?, 1], offset: ?>>
 !v = memref<?x?x?x{self.head_dim_v}x{self.element}, strided<[?, ?, ?, 1], offset: ?>>
