@@ -377,10 +377,14 @@ struct ConvertConstant : KernelPattern<arith::ConstantOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto elements = dyn_cast<DenseFPElementsAttr>(op.getValue());
     FragmentAttr layout = fragmentOf(op.getType());
-    if (!elements || !elements.isSplat() || !layout || !elements.getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "threads hold tiles of one f32 number only");
+    Type element = elements ? elements.getElementType() : Type();
+    bool isPair = element && element.getIntOrFloatBitWidth() == 16; // two numbers a register
+    if (!elements || !elements.isSplat() || !layout || (!isPair && !element.isF32()))
+      return rewriter.notifyMatchFailure(op, "threads hold tiles of one number, f32 or of 16 bits");
     PtxBuilder b(op.getLoc(), rewriter);
-    Value number = b.f32(elements.getSplatValue<APFloat>().convertToFloat());
+    APFloat splat = elements.getSplatValue<APFloat>();
+    int64_t bits = splat.bitcastToAPInt().getZExtValue();
+    Value number = isPair ? b.i32(bits << 16 | bits) : b.f32(splat.convertToFloat());
     SmallVector<Value> registers(layout.getNumRegisters(elements.getType().getShape()), number);
     rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
     return success();

@@ -242,7 +242,9 @@ private:
     target.addDynamicallyLegalOp<arith::ConstantOp>(
         [&](arith::ConstantOp op) { return types.isLegal(op.getType()); });
     scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
-    if (failed(applyFullConversion(workers, target, std::move(patterns))))
+    ConversionConfig config;
+    config.allowPatternRollback = false; // a failure is final, and MLIR 22 crashes as it undoes
+    if (failed(applyFullConversion(workers, target, std::move(patterns), config)))
       return failure();
     for (auto tensor : llvm::make_early_inc_range(workers->getBlock()->getOps<TensorOp>()))
       if (tensor->use_empty())

@@ -78,6 +78,7 @@ private:
         << remark::metric("columns", tiling.widths.ofQ)
         << remark::metric("columnsV", tiling.widths.ofV)
         << remark::metric("structure", stringifyEnum(tiling.structure))
+        << remark::metric("hold", describeHeld(chosen))
         << remark::metric("registers", tiling.countRegisters())
         << remark::metric("sharedBytes", tiling.countSharedBytes());
     return success();
@@ -159,7 +160,7 @@ private:
         << remark::metric("q", tiling.tiles.q) << remark::metric("kv", tiling.tiles.kv)
         << remark::metric("columns", tiling.columns)
         << remark::metric("structure", stringifyEnum(tiling.structure))
-        << remark::metric("hold", describeHeld(tiling))
+        << remark::metric("hold", describeHeld(op.getTilingAttr()))
         << remark::metric("registers", needs.registers())
         << remark::metric("sharedBytes", needs.sharedBytes)
         << remark::metric("measured", record.empty() ? StringRef("no") : record);

@@ -103,8 +103,9 @@ private:
     TilingNeeds needs = countNeeds(tiling, *described, &getContext());
     os << llvm::formatv(
         "{0,5}{1,5}  {2,-12} {3,-4} {4,10} {5,13} {6,7} {7,7} {8,7} {9,7:f0}  {10}", tiling.tiles.q,
-        tiling.tiles.kv, stringifyEnum(tiling.structure), describeHeld(tiling), needs.registers(),
-        needs.sharedBytes, needs.tensorCycles, needs.sharedTraffic / described->sharedBytesOfCycle,
+        tiling.tiles.kv, stringifyEnum(tiling.structure),
+        describeHeld(tiling.getAttr(&getContext())), needs.registers(), needs.sharedBytes,
+        needs.tensorCycles, needs.sharedTraffic / described->sharedBytesOfCycle,
         needs.memoryTraffic / described->memoryBytesOfCycle, price, describeSlots(tiling));
     if (entry && entry->tiling.getAttr(&getContext()) == tiling.getAttr(&getContext()))
       os << "  measured: " << entry->record;

@@ -26,9 +26,12 @@ TilingAttr ForwardTiling::getAttr(MLIRContext *context) const {
     splits.push_back(b.getNamedAttr(product, split));
   for (TilingChannel channel : forwardChannels)
     named.push_back(b.getNamedAttr(nameOf(channel), b.getI64IntegerAttr(slots.of(channel))));
+  SmallVector<Attribute> hold;
+  if (holdsQ)
+    hold.push_back(b.getStringAttr(nameOf(TilingChannel::Q)));
   return TilingAttr::get(context, TilesAttr::get(context, tiles.q, tiles.kv), widths.ofQ,
                          widths.getOwnOfV(), structure, b.getDictionaryAttr(splits),
-                         b.getArrayAttr({}), b.getDictionaryAttr(named));
+                         b.getArrayAttr(hold), b.getDictionaryAttr(named));
 }
 
 int64_t ForwardTiling::countRegisters() const {
@@ -37,9 +40,10 @@ int64_t ForwardTiling::countRegisters() const {
   auto ofTile = [&](int64_t columns, int64_t bytes) {
     return registersOf(rows * columns * bytes, threads);
   };
-  // O; S, and P rounded beside it; references, sums and factors of two rows.
+  // O; S, and P rounded beside it; Q; references, sums and factors of two rows.
   return ofTile(widths.ofV, bytesOfSum) + ofTile(tiles.kv, bytesOfSum) +
-         ofTile(tiles.kv, bytesOfHalf) + 3 * FragmentAttr::registersPerRow + registersForAddresses;
+         ofTile(tiles.kv, bytesOfHalf) + (holdsQ ? ofTile(widths.ofQ, bytesOfHalf) : 0) +
+         3 * FragmentAttr::registersPerRow + registersForAddresses;
 }
 
 int64_t ForwardTiling::getMostRegisters(const TargetDescription &target) const {
@@ -68,6 +72,16 @@ static int64_t rowsOfQ(AttentionFwdOp op, const TileWidths &widths) {
   return rowsOfForward(op.getHeadDim(), op.getHeadDimV()).q;
 }
 
+/// Whether registers hold Q, so that the tensor core reads it from shared memory once an item, and
+/// not in each step. Below 128 columns that gains nothing: exponentials bind. ptxas serializes
+/// products if it has few registers beside Q, as at head dim 192.
+static bool holdsQ(ForwardTiling tiling, const TargetDescription &target) {
+  constexpr int64_t leastColumns = 128;
+  tiling.holdsQ = true;
+  return tiling.widths.ofQ >= leastColumns &&
+         tiling.countRegisters() + registersForAddresses <= tiling.getMostRegisters(target);
+}
+
 FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
                                                    const TilingConstraints &constraints,
                                                    const TargetDescription &target) {
@@ -87,11 +101,13 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
   if (failed(verifyCovered({op.getHeadDim(), op.getHeadDimV(), tiles, TensorSide::Q},
                            [&] { return op.emitError(); })))
     return failure();
+  tiling.holdsQ = holdsQ(tiling, target);
   std::string reason;
-  // Slots of K, V and Q. A second slot of Q hides the load of the next item's. One slot is missed
-  // least by K: S gives it back before the softmax.
-  constexpr int64_t candidates[][3] = {{3, 3, 2}, {2, 2, 2}, {3, 3, 1}, {2, 2, 1}, {1, 2, 1}};
-  for (auto [k, v, q] : candidates) {
+  // Slots of K, V and Q. A second slot of Q hides the load of the next item's, unless registers
+  // hold Q, and leave its slot. A third slot of K or V costs up to 2 % (history.md, "Q in
+  // registers"). One slot is missed least by K: S gives it back before the softmax.
+  constexpr int64_t candidates[][3] = {{2, 2, 2}, {2, 2, 1}, {1, 2, 1}};
+  for (auto [k, v, q] : ArrayRef(candidates).drop_front(tiling.holdsQ ? 1 : 0)) {
     SlotCounts wanted = {{k, v, q}};
     for (TilingChannel channel : forwardChannels)
       tiling.slots.of(channel) = orElse(constraints.slots.of(channel), wanted.of(channel));

@@ -15,6 +15,7 @@ struct ForwardTiling {
   TileWidths widths = {0, 0};
   WarpStructure structure = WarpStructure::Overlapping;
   SlotCounts slots = {}; ///< of k, v and q
+  bool holdsQ = false;   ///< in registers, as the left factor of S
 
   int64_t getWarpgroups() const;
   TilingAttr getAttr(MLIRContext *context) const;

@@ -101,10 +101,11 @@ LogicalResult Tiling::verify(TilingAttr attr, MLIRContext *context,
   return success();
 }
 
-std::string dash::describeHeld(const Tiling &tiling) {
-  if (!tiling.holdsK && !tiling.holdsV)
-    return "-";
-  return tiling.holdsK && tiling.holdsV ? "k v" : tiling.holdsK ? "k" : "v";
+std::string dash::describeHeld(TilingAttr tiling) {
+  std::string held;
+  llvm::raw_string_ostream os(held);
+  llvm::interleave(tiling.getHold().getAsValueRange<StringAttr>(), os, " ");
+  return held.empty() ? "-" : held;
 }
 
 std::string dash::describeSlots(const Tiling &tiling) {

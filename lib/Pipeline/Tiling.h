@@ -115,7 +115,7 @@ std::string check(const Tiling &tiling, const TargetDescription &target, MLIRCon
 SmallVector<Tiling> enumerateTilings(AttentionBwdOp op, const TilingConstraints &constraints);
 
 /// The tensors that stay in registers, and the slots of each channel, for people.
-std::string describeHeld(const Tiling &tiling);
+std::string describeHeld(TilingAttr tiling);
 std::string describeSlots(const Tiling &tiling);
 
 } // namespace mlir::dash

@@ -83,18 +83,20 @@ private:
   SmallVector<Value> findCarried() const {
     SmallVector<Value> carried;
     for (Operation *op : beginning.ops)
-      if (isa<WaitOp, MatmulOp>(op))
+      if (isa<WaitOp, LoadFactorOp, MatmulOp>(op))
         for (Value result : op->getResults())
           if (isUsedBehind(result) && !isInSlot(result))
             carried.push_back(result);
     return carried;
   }
 
-  /// Behind the last product, and behind the turn that it is issued in. With one slot of Q the next
-  /// one has not come by then, and the end of this item would wait for it: then behind this item.
+  /// Behind the last product, and behind the turn that it is issued in. If this item holds the only
+  /// slot of Q, the next one has not come by then, and the end of this item would wait for it: then
+  /// behind this item.
   Operation *findPlace() {
-    if (llvm::any_of(beginning.getWaits(), [](WaitOp wait) {
-          return wait.getChannel().getDefiningOp<ChannelOp>().getDepth() == 1;
+    if (llvm::any_of(beginning.getWaits(), [&](WaitOp wait) {
+          return wait.getChannel().getDefiningOp<ChannelOp>().getDepth() == 1 &&
+                 !beginning.releases(wait.getChannel());
         }))
       return loop.getBody()->getTerminator();
     Operation *last = nullptr;
@@ -129,17 +131,18 @@ private:
     }
   }
 
-  /// The slots of the item behind the last.
+  /// The slots of the item behind the last, but those that its beginning has released.
   void releaseLast() {
     IRMapping last;
     mapLoop(last, loop.getUpperBound(), loop.getResults());
     b.setInsertionPointAfter(loop);
-    for (Operation *op : beginning.ops)
-      if (auto wait = dyn_cast<WaitOp>(op))
+    for (Operation *op : beginning.ops) {
+      if (auto wait = dyn_cast<WaitOp>(op); wait && !beginning.releases(wait.getChannel()))
         ReleaseOp::create(b, wait.getLoc(), wait.getChannel(), last.lookupOrDefault(wait.getUse()),
                           IntegerAttr());
-      else if (!isa<MatmulOp>(op))
+      else if (isPure(op) && !isa<MatmulOp>(op))
         b.clone(*op, last);
+    }
   }
 
   scf::ForOp loop;

@@ -6,7 +6,8 @@
 // release should directly follow the last op that reads the slot. A product reads until it is
 // complete: the release goes before the first op that needs its sums, where the wait happens
 // anyway. What threads have read must be fenced from the next copy: then the release follows the
-// next commit, which has a fence.
+// next commit, which has a fence. In a role without commits a fence is the release's own, so it
+// follows the loads at once, if nothing else reads the slot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,15 +40,20 @@ public:
         // if a mask cuts a tile, the slot's indices are read again
         for (Value index : wait.getIndices())
           for (Operation *hide : index.getUsers())
-            if (isa<HideOp>(hide))
+            if (isa<HideOp>(hide)) {
               readers.insert(hide);
+              isReadOtherwise = true;
+            }
       } else if (auto held = dyn_cast<HeldOp>(user)) {
         addTiles(held, held.getTiles());
       }
+    role.walk([&](CommitOp) { hasCommits = true; });
   }
 
   void hoist(ReleaseOp release) const {
     Block *block = release->getBlock();
+    if (Operation *load = findOnlyLoad(); load && load->getBlock() == block && !hasCommits)
+      return release->moveAfter(findFirstProduct(load));
     Operation *last = nullptr;
     for (Operation &op : llvm::make_range(block->begin(), release->getIterator()))
       if (contains(&op))
@@ -80,8 +86,26 @@ private:
         if (llvm::any_of(accessesOf(user), isLoad)) {
           loads.insert(user);
           readers.insert(user->user_begin(), user->user_end());
+        } else {
+          isReadOtherwise = true;
         }
       }
+  }
+
+  /// The first product of what has been loaded if it follows in the block, else the load: a fence
+  /// costs less beside a product.
+  static Operation *findFirstProduct(Operation *load) {
+    Operation *first = load;
+    for (Operation *user : load->getUsers())
+      if (user->getBlock() == load->getBlock() && isa<MatmulOp>(user) &&
+          (first == load || user->isBeforeInBlock(first)))
+        first = user;
+    return first;
+  }
+
+  /// The load of the slot into registers, if nothing else reads it.
+  Operation *findOnlyLoad() const {
+    return loads.size() == 1 && !isReadOtherwise ? *loads.begin() : nullptr;
   }
 
   bool contains(Operation *op) const {
@@ -135,6 +159,8 @@ private:
 
   llvm::SmallPtrSet<Operation *, 16> readers; ///< looked up only
   llvm::SmallPtrSet<Operation *, 4> loads;    ///< those by threads; looked up only
+  bool isReadOtherwise = false;
+  bool hasCommits = false; ///< in the role, and with them fences
 };
 
 struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {

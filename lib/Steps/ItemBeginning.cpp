@@ -15,6 +15,13 @@ SmallVector<WaitOp> ItemBeginning::getWaits() const {
   return waits;
 }
 
+bool ItemBeginning::releases(Value channel) const {
+  return llvm::any_of(ops, [&](Operation *op) {
+    auto release = dyn_cast<ReleaseOp>(op);
+    return release && release.getChannel() == channel;
+  });
+}
+
 bool ItemBeginning::waitsFor(Value channel) const {
   return llvm::any_of(getWaits(), [&](WaitOp wait) { return wait.getChannel() == channel; });
 }
@@ -33,8 +40,12 @@ FailureOr<ItemBeginning> dash::findItemBeginning(scf::ForOp loop) {
   assert(succeeded(isKnown) && "a product has no regions");
   (void)isKnown;
   ItemBeginning beginning;
-  for (Operation &op : *loop.getBody())
-    if (slice.contains(&op))
+  for (Operation &op : *loop.getBody()) {
+    auto release = dyn_cast<ReleaseOp>(op);
+    bool isOfBeginning = release && beginning.waitsFor(release.getChannel()) &&
+                         (release->isBeforeInBlock(product) || release->getPrevNode() == product);
+    if (isOfBeginning || slice.contains(&op))
       beginning.ops.insert(&op);
+  }
   return beginning;
 }

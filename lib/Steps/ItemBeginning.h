@@ -9,13 +9,14 @@
 
 namespace mlir::dash {
 
-/// The first product of a consumer's item, and what leads to it: waits, and the numbers of their
-/// uses.
+/// The first product of a consumer's item, and what leads to it: waits, the numbers of their uses,
+/// factors that are loaded into registers, and releases of slots that these leave free.
 struct ItemBeginning {
   llvm::SetVector<Operation *> ops; ///< in their order; the last one is the product
 
   SmallVector<WaitOp> getWaits() const;
   bool waitsFor(Value channel) const;
+  bool releases(Value channel) const;
 };
 
 /// The beginning of an item in a consumer's loop over items, whose walk is peeled; or an error.

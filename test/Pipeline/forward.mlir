@@ -14,18 +14,18 @@
 
 // What a forward's stages decide, from its tiling to its plan. Its kv tile follows from the head dim.
 
-// REMARK: remark: [Passed] tiling | Category:dash-choose-tiling | columns=128, columnsV=128, kv=128, q=128, registers={{[0-9]+}}, sharedBytes=230400, structure=overlapping
-// CHOSEN: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
-// NARROW: #dash.tiling<tiles = <q = 192, kv = 128>, columns = 64, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 3, q = 2, v = 3}>
+// REMARK: remark: [Passed] tiling | Category:dash-choose-tiling | columns=128, columnsV=128, hold=q, kv=128, q=128, registers=214, sharedBytes=197632, structure=overlapping
+// CHOSEN: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [q], slots = {k = 2, q = 1, v = 2}>
+// NARROW: #dash.tiling<tiles = <q = 192, kv = 128>, columns = 64, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
 // BITMAP: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 64,
 // WIDE: #dash.tiling<tiles = <q = 128, kv = 64>, columns = 256, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 1, v = 2}>
 // MIDDLE: #dash.tiling<tiles = <q = 192, kv = 96>, columns = 96, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
-// TWO: #dash.tiling<tiles = <q = 128, kv = 112>, columns = 192, columns_v = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 1, v = 2}>
+// TWO: #dash.tiling<tiles = <q = 128, kv = 112>, columns = 192, columns_v = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [q], slots = {k = 2, q = 1, v = 2}>
 
 // Two roles load: K and V of each step, and Q of each item. A step is told which kv tile it has,
 // because the end of the rows may cut it.
 // ROLES:      dash.workers structure(overlapping)
-// ROLES:      dash.channel "q" depth(2) : !channel_128x128xbf16_index_index_index_index
+// ROLES:      dash.channel "q" depth(1) held : !channel_128x128xbf16_index_index_index_index
 // ROLES:      dash.channel "k" depth(2) : !channel_128x128xbf16_index_index
 // ROLES:      dash.channel "v" depth(2) : !channel_128x128xbf16
 // ROLES:      dash.channel "out" depth(2) : !channel_128x64xbf16

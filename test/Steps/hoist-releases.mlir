@@ -104,16 +104,16 @@ func.func @behind_a_fence(%log: !st) {
   return
 }
 
-// Threads have loaded V in front of a loop that has no fence, and the products in it read registers. Without a commit behind it, the release
-// stays; the one of K does not need any.
+// Threads have loaded V in front of a loop that has no fence, and the products in it read registers. Without commits in the role the release
+// has a fence of its own, and directly follows the load; the one of K does not need any.
 // CHECK-LABEL: func.func @without_a_fence
 // CHECK:      dash.load_factor
-// CHECK:      scf.for
+// CHECK-NEXT: dash.release %v_tiles
+// CHECK-NEXT: scf.for
 // CHECK:      }
 // CHECK-NEXT: dash.release %k_tiles
 // CHECK-NEXT: dash.take_tensor_core
 // CHECK-NEXT: dash.give_tensor_core
-// CHECK-NEXT: dash.release %v_tiles
 func.func @without_a_fence() {
   dash.workers {
     %k_tiles = dash.channel "k" depth(1) : !VCh
@@ -133,6 +133,37 @@ func.func @without_a_fence() {
         dash.give_tensor_core
         dash.release %v_tiles[%i] : !VCh
         dash.release %k_tiles[%i] : !VCh
+      }
+    }
+  }
+  return
+}
+
+// If the product of what was loaded follows in the block, the fence runs beside it.
+// CHECK-LABEL: func.func @beside_a_product
+// CHECK:      dash.load_factor
+// CHECK-NEXT: dash.wait %k_tiles
+// CHECK-NEXT: dash.matmul
+// CHECK-NEXT: dash.release %v_tiles
+// CHECK-NEXT: dash.release %k_tiles
+// CHECK-NEXT: dash.take_tensor_core
+func.func @beside_a_product(%c: !d) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !VCh
+    %v_tiles = dash.channel "v" depth(1) : !VCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %v = dash.wait %v_tiles[%i] : !VCh -> !kv
+        %rows = dash.load_factor %v : !kv -> !kv
+        %k = dash.wait %k_tiles[%i] : !VCh -> !kv
+        %sums = dash.matmul transpose %rows, %k : (!kv, !kv) -> !d
+        dash.release %k_tiles[%i] : !VCh
+        dash.take_tensor_core
+        dash.give_tensor_core
+        dash.release %v_tiles[%i] : !VCh
       }
     }
   }

@@ -10,7 +10,7 @@
 // CHECK:         dash.role "compute" consumer warps(12)
 // CHECK:         %{{[^,]+}}, %[[STEPS:[^,]+]], {{.+}} = dash.wait %q_tiles :
 // CHECK-NEXT:    %{{[^,]+}}, %[[LEAD:[^,]+]], %{{[^,]+}} = dash.wait %k_tiles[%[[C0:.+]]]
-// CHECK:         %[[SEEN:.+]] = dash.visible_steps %[[STEPS]] lead(%[[LEAD]]) tiles(<q = 192, kv = 128>) hidden(2)
+// CHECK:         %[[SEEN:.+]] = dash.visible_steps %[[STEPS]] lead(%[[LEAD]]) tiles(<q = 192, kv = 128>) hidden(1)
 // CHECK-NEXT:    %{{.+}} = scf.for %[[STEP:.+]] = %[[C1:.+]] to %[[SEEN]] step %[[C1]]
 // CHECK:           dash.matmul
 // CHECK:           scf.yield

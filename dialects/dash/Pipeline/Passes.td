@@ -71,8 +71,9 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
 
     A forward's kv tile is a part of its bits, so its head dims choose it, or `kv-tile`. Its q tile
     has 192 rows, three warpgroups of 64, in tiles of up to 96 columns, if the mask has no bitmap,
-    and 128 rows else. The structure is `overlapping`. K, V and Q get as many slots as fit, at most
-    3, 3 and 2. No tiling of a forward is a file's.
+    and 128 rows else. The structure is `overlapping`. From 128 columns on Q stays in registers,
+    if these have room, and has one slot. K, V and Q else get two slots each, as far as they fit. No
+    tiling of a forward is a file's.
 
     Forwards and parts of the gradients have tiles of V, O and dV of their own width (`columns_v`).
     Where dK and dV have a role each, P has slots, and K and V stay in the registers of the roles
@@ -366,7 +367,8 @@ def HoldFactors : Pass<"dash-hold-factors"> {
     The pass loads the tile of a `held` channel into registers once, in front of the walk
     (`dash.load_factor`). The products of the walk that read it by rows as their left factor (K in
     S, V in dP) take it from there, so each step reads less from shared memory. In tiles of 64
-    columns both fit (16 registers each), in 96 V fits (24 registers), in 128 neither.
+    columns both fit (16 registers each), in 96 V fits (24 registers), in 128 neither. In a forward
+    Q is the left factor of S: it fits at head dims 128 (32 registers), and 192 with v of 128 (48).
 
     Needs: `dash-order-products`. Leaves: products that read the tile in another way (dQ reads K by
     columns), and when slots are released. Does not: say when the tile is loaded;

@@ -172,7 +172,9 @@ def HoistReleases : Pass<"dash-hoist-releases", "::mlir::ModuleOp"> {
     that. A consumer's release of an item's slot moves up to follow the last op that reads it, into
     both sides of a branch. If that is a product, the release stands before the first op that needs
     the sums. If threads have loaded the slot into registers (`dash.load_factor`), it follows a
-    commit, whose fence keeps the next copy after the loads; without a commit it stays where it is.
+    commit, whose fence keeps the next copy after the loads. In a role without commits the release
+    has a fence of its own. If nothing else reads the slot, it follows the first product of what was
+    loaded, which runs beside the fence, or the load if that product is in a branch or a loop.
 
     Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a release an
     instruction; `dash-insert-waits` does.
@@ -204,9 +206,9 @@ def BeginItems : Pass<"dash-begin-items", "::mlir::ModuleOp"> {
     Where `dash.workers` says `begins_ahead`, a consumer's loop over items is rotated by what an
     item begins with: the waits for its first tiles, and its first product. They stand behind the
     last product of the item before, so the tensor core works while that item is finished and
-    stored. With one slot of Q they stand behind the whole item: Q would come too late. In front of
-    the loop stands the beginning of the first item. The loop carries the product, and what slots
-    have told.
+    stored. If Q has one slot, which this item holds, they stand behind the whole item: Q would come
+    too late. Where registers hold Q, its slot is released here, too. In front of the loop stands
+    the beginning of the first item. The loop carries the product, and what slots have told.
 
     Behind the last item consumers begin one more, whose tiles lie behind all rows
     (`dash-read-order` loads them), and release its slots. So no branch surrounds a product.
