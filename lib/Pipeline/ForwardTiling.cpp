@@ -73,12 +73,13 @@ static int64_t rowsOfQ(AttentionFwdOp op, const TileWidths &widths) {
 }
 
 /// Whether registers hold Q, so that the tensor core reads it from shared memory once an item, and
-/// not in each step. Below 128 columns that gains nothing: exponentials bind. ptxas serializes
-/// products if it has few registers beside Q, as at head dim 192.
-static bool holdsQ(ForwardTiling tiling, const TargetDescription &target) {
+/// not in each step. Below 128 columns that gains nothing: exponentials bind. Items of lists do not
+/// begin ahead, and would wait for the registers. ptxas serializes products if it has few registers
+/// beside Q, as at head dim 192.
+static bool holdsQ(AttentionFwdOp op, ForwardTiling tiling, const TargetDescription &target) {
   constexpr int64_t leastColumns = 128;
   tiling.holdsQ = true;
-  return tiling.widths.ofQ >= leastColumns &&
+  return !op.getSequencesAttr() && tiling.widths.ofQ >= leastColumns &&
          tiling.countRegisters() + registersForAddresses <= tiling.getMostRegisters(target);
 }
 
@@ -101,7 +102,7 @@ FailureOr<ForwardTiling> dash::chooseForwardTiling(AttentionFwdOp op,
   if (failed(verifyCovered({op.getHeadDim(), op.getHeadDimV(), tiles, TensorSide::Q},
                            [&] { return op.emitError(); })))
     return failure();
-  tiling.holdsQ = holdsQ(tiling, target);
+  tiling.holdsQ = holdsQ(op, tiling, target);
   std::string reason;
   // Slots of K, V and Q. A second slot of Q hides the load of the next item's, unless registers
   // hold Q, and leave its slot. A third slot of K or V costs up to 2 % (history.md, "Q in

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """forwards.py --json FILE: forwards on this GPU: their errors, their rows' bits, and their speed.
 
-Kernels are compiled here, by libdash, with kind=longest-first, for any sizes. O and the LSE are
+Kernels are compiled here, by libdash, with kind=longest-first, for any sizes, and
+with a table where they are timed, as `attention` has one. O and the LSE are
 compared with float64. At level `row` a row must have the same bytes alone, in batches, as a prefix,
 in a chunk of a prefill and as one decoded token, by other q tiles and workers, and in many repeats
 beside other work; another kv tile is the control. Times are medians of rounds in a random order,
@@ -233,7 +234,10 @@ def measured(
     q, k, v = inputs(head_dim, of_v, *sizes, dtype=torch.bfloat16)
     o, lse = q.new_empty(*q.shape[:3], of_v), torch.empty(q.shape[:3], device="cuda")
     variants = []
-    for name, options in (("dash", ""), ("dash alternating", "structure=alternating")):
+    table = "table=true sizes=" + ",".join(
+        f"{name}:{size}" for name, size in zip(("q", "kv", "batch", "heads", "kv-heads"), sizes)
+    )
+    for name, options in (("dash", table), ("dash alternating", f"{table} structure=alternating")):
         kernel = compiled(mask, head_dim, of_v, options=options)
         run_one = lambda kernel=kernel: kernel.forward(q, k, v, o, lse, scale=head_dim**-0.5)  # noqa: E731
         variants.append(Variant(name, run_one))

@@ -11,11 +11,13 @@
 // RUN: sed 's/x128xbf16/x96xbf16/g' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=MIDDLE
 // RUN: sed 's/^!q = .*/&\n!w = memref<?x?x?x192xbf16, strided<[?, ?, ?, 1], offset: ?>>/; s/%%q: !q, %%k: !kv/%%q: !w, %%k: !w/; s/: !q, !kv, !kv)/: !w, !w, !kv)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=TWO
 // RUN: sed 's/x128xbf16/x64xbf16/g; s/<causal>/<causal, blocks = #dash.blocks<q = 128, kv = 128, bits = dense<true> : tensor<2x2xi1>>>/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=BITMAP
+// RUN: sed 's/level(row) scale(%%scale)/& sequences(<?>)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-choose-tiling | FileCheck %s --check-prefix=LIST
 
 // What a forward's stages decide, from its tiling to its plan. Its kv tile follows from the head dim.
 
 // REMARK: remark: [Passed] tiling | Category:dash-choose-tiling | columns=128, columnsV=128, hold=q, kv=128, q=128, registers=214, sharedBytes=197632, structure=overlapping
 // CHOSEN: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 128, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [q], slots = {k = 2, q = 1, v = 2}>
+// LIST: hold = [], slots = {k = 2, q = 2, v = 2}>
 // NARROW: #dash.tiling<tiles = <q = 192, kv = 128>, columns = 64, structure = overlapping, splits = {o = 3 x 1, s = 3 x 1}, hold = [], slots = {k = 2, q = 2, v = 2}>
 // BITMAP: #dash.tiling<tiles = <q = 128, kv = 128>, columns = 64,
 // WIDE: #dash.tiling<tiles = <q = 128, kv = 64>, columns = 256, structure = overlapping, splits = {o = 2 x 1, s = 2 x 1}, hold = [], slots = {k = 2, q = 1, v = 2}>

@@ -71,9 +71,9 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
 
     A forward's kv tile is a part of its bits, so its head dims choose it, or `kv-tile`. Its q tile
     has 192 rows, three warpgroups of 64, in tiles of up to 96 columns, if the mask has no bitmap,
-    and 128 rows else. The structure is `overlapping`. From 128 columns on Q stays in registers,
-    if these have room, and has one slot. K, V and Q else get two slots each, as far as they fit. No
-    tiling of a forward is a file's.
+    and 128 rows else. The structure is `overlapping`. From 128 columns on Q of a batch stays in
+    registers, if these have room, and has one slot. K, V and Q else get two slots each, as far as
+    they fit. No tiling of a forward is a file's.
 
     Forwards and parts of the gradients have tiles of V, O and dV of their own width (`columns_v`).
     Where dK and dV have a role each, P has slots, and K and V stay in the registers of the roles
