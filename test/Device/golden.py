@@ -48,7 +48,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
         )
         for kernel in kernels
         if not quick or not kernel.debug and not kernel.name.endswith("-bench")
-        for problem in values.problems(kernel.fixed_sizes)
+        for problem in values.problems(kernel.fixed_sizes, kernel.fold)
     ]
 
 
@@ -71,6 +71,9 @@ def check(
         head_dim_v=bundled.head_dim_v,
     )
     kernel, tensors = load(bundled), inputs(case)
+    takes_unrounded = bundled.is_unrounded and not bundled.is_forward
+    if takes_unrounded:
+        tensors = tensors | {"o": unrounded(tensors["o"])}
     found: dict[str, str] = {}
     written: dict[str, torch.Tensor] = {}
     for byte in (0xFF, 0x00):
@@ -88,7 +91,8 @@ def check(
         demand(not found or found == again, f"two runs differ: {found} and {again}")
         found = again
     record = {"kernel": bundled.name, "problem": values.problem_name(problem), "hashes": found}
-    error = distance(case, tensors, written, bundled.is_forward)
+    which = "-forward" * bundled.is_forward + "-unrounded" * takes_unrounded
+    error = distance(case, tensors, written, which)
     if not all(value < FURTHEST for value in error.values()):
         raise Failed(f"expected results within {FURTHEST} of float64, found {error}")
     different = values.difference(golden, bundled.name, values.problem_name(problem), found)
@@ -132,6 +136,13 @@ def inputs(case: Case) -> dict[str, torch.Tensor]:
     return tensors
 
 
+def unrounded(o: torch.Tensor) -> torch.Tensor:
+    """It in f32, and something below its last place."""
+    index = torch.arange(o.numel(), device=o.device)
+    fine = values.numerators(values.FINE, index).float() / values.DENOMINATORS[values.FINE]
+    return o.float() + fine.view(o.shape)
+
+
 def content(tensor: torch.Tensor) -> bytes:
     return tensor.contiguous().view(torch.uint8).cpu().numpy().tobytes()
 
@@ -140,16 +151,16 @@ def distance(
     case: Case,
     tensors: dict[str, torch.Tensor],
     written: dict[str, torch.Tensor],
-    is_forward: bool,
+    which: str,
 ) -> dict[str, float]:
     """Relative errors beside float64; of problems too large for that, 0 where everything is
-    finite."""
+    finite. which: what is computed, of what beside the case."""
     if case.batch * case.heads * case.q_rows * case.kv_rows > MOST_SCORES:
         return {
             name: 0.0 if torch.isfinite(one).all() else float("nan")
             for name, one in written.items()
         }
-    key = f"{case.name}{'-forward' * is_forward}"
+    key, is_forward = case.name + which, which == "-forward"
     if key not in EXACT:
         EXACT[key] = (forwards.references if is_forward else references)(case, tensors)
     return (forwards.errors if is_forward else errors)(written, *EXACT[key])

@@ -23,6 +23,9 @@ GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111E
 # The denominators of each tensor's elements: scores have a standard deviation of 4/3, as those of
 # normal inputs nearly have.
 DENOMINATORS = {"q": 32, "k": 64, "v": 64, "do": 64, "o": 256, "lse": 64, "sink": 64}
+# What an o in f32 has beside: below the last place that 16 bits have.
+FINE = "fine"
+DENOMINATORS[FINE] = 1 << 18
 NUMBERS = {name: number for number, name in enumerate(DENOMINATORS)}
 LOG_OF_2, JITTER = 44, 64  # in 64ths
 LARGER = 16  # so many times larger is q where a softcap of 50 is to be felt
@@ -35,14 +38,18 @@ PROBLEMS = (
     (457, 333, 2, 4, 2, "padded"),
 )
 FORWARD = ("o", "lse")
+OF_UNROUNDED = "-unrounded"  # in names
 SIZES = ("q_rows", "kv_rows", "batch", "heads", "kv_heads")
 
 
-def problems(fixed_sizes: dict[str, int]) -> list[tuple[int, int, int, int, int, str]]:
+def problems(
+    fixed_sizes: dict[str, int], fold: int = 1
+) -> list[tuple[int, int, int, int, int, str]]:
     """The problems of a kernel; one whose order is a table has the problem that it is stated for. A
-    list, whose batch is 1, has sequences as long as the problem's."""
+    list, whose batch is 1, has sequences as long as the problem's. A kernel that folds heads has
+    those whose groups it divides."""
     if not fixed_sizes.keys() - {"batch"}:
-        return list(PROBLEMS)
+        return [one for one in PROBLEMS if one[3] // one[4] % fold == 0]
     return [(*(fixed_sizes[name] for name in SIZES), "bhsd")]
 
 
@@ -56,7 +63,7 @@ def is_forward(kernel: str) -> bool:
 
 def plain_name(kernel: str) -> str:
     """The kernel whose hashes this one must have: a build for tests has those of the kernel that it
-    is a build of, and a forward those of another q tile, order or packing."""
+    is a build of, and a forward those of another q tile, fold, order or packing."""
     builds = FORWARD_BUILDS * is_forward(kernel) + DEBUG_BUILDS
     return next(
         (kernel.removesuffix(f"-{word}") for word in builds if kernel.endswith(f"-{word}")),
@@ -68,7 +75,7 @@ def hashed_outputs(kernel: str) -> tuple[str, ...]:
     """`unordered` adds to dQ as workers come: only its dK and dV, of one worker each, have bits to
     hold."""
     if is_forward(kernel):
-        return FORWARD
+        return (*FORWARD, "unrounded") if OF_UNROUNDED in kernel else FORWARD
     return GRADIENTS[1:] if kernel.endswith("-unordered") else GRADIENTS
 
 

@@ -83,11 +83,16 @@ def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[Bund
     if group == WITH_BOTH and not any(kernel.group == which for kernel in bundle.apart):
         return []
     named = {
-        "golden": bundle.kernels + bundle.debug + bundle.forwards,
+        "golden": bundle.kernels + bundle.debug + bundle.unrounded + bundle.forwards,
         "sequences": bundle.lists,
         "levels": bundle.levels,
         "scores": bundle.scores,
-        "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores + bundle.forwards,
+        "sanitizer": bundle.kernels
+        + bundle.debug
+        + bundle.lists
+        + bundle.scores
+        + bundle.unrounded
+        + bundle.forwards,
         "given_delta": bundle.given_delta + bundle.kernels + bundle.lists,
         "apart": bundle.apart + bundle.kernels,
     }

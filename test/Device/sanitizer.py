@@ -42,9 +42,13 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
                 (tool, threads if tool in OF_THREADS else kernel)
                 for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)
             ]
-        # What a sink's gradient reads and writes, over a list also of sequences without a tile; and
-        # what pieces of keys write and read again.
-        which += [("memcheck", kernel) for kernel in some if kernel.has_sink or kernel.is_cut]
+        # What a sink's gradient reads and writes, over a list also of sequences without a tile;
+        # what pieces of keys write and read again; an o in f32; boxes of several heads.
+        which += [
+            ("memcheck", kernel)
+            for kernel in some
+            if kernel.has_sink or kernel.is_cut or kernel.is_unrounded or kernel.fold > 1
+        ]
     return [
         Test(
             f"sanitizer {kernel.name} {tool}",

@@ -43,7 +43,7 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "47 of 48 kernels" in made.stdout, made
+    assert made.returncode == 1 and "54 of 55 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
@@ -96,12 +96,24 @@ def contents() -> None:
             "-q64",
             "-q128",
             "-list",
+            "-q64-fold2",
+            "-list-fold2",
             "-sink",
             "-softcap",
             "-q128-cut",
             "-q128-cut-list",
+            "-q128-cut-fold2",
+            "-unrounded",
+            "-unrounded-list",
+            "-unrounded-fold2",
         )
     ]
+    assert [kernel.name for kernel in bundle.unrounded] == [
+        "d64-causal-symmetric-shift-unrounded"
+    ] and all(kernel in bundle.all for kernel in bundle.unrounded)
+    for kernel in bundle.forwards:
+        assert kernel.fold == 1 + kernel.name.endswith("fold2"), kernel.name
+        assert kernel.is_unrounded == ("-unrounded" in kernel.name), kernel.name
     shift, table = bundle.kernels[2], bundle.kernels[7]
     assert (shift.head_dim, shift.group, shift.kind, shift.fixed_sizes) == (
         64,
@@ -123,6 +135,13 @@ def contents() -> None:
     assert [kernel.name for kernel in packed.kernels] == [kernel.name for kernel in bundle.kernels]
     assert make(TMP / "bundle", "--filter=d64-causal-shift").returncode == 0  # made anew
     assert [kernel.name for kernel in Bundle.open(TMP / "bundle").kernels] == ["d64-causal-shift"]
+    made = make(TMP / "two", "--filter=d64-causal-shift,d64-full-forward-f16")
+    found = Bundle.open(TMP / "two")
+    assert made.returncode == 0, made
+    assert [one.name for one in found.kernels + found.forwards] == [
+        "d64-causal-shift",
+        "d64-full-forward-f16",
+    ]
 
 
 def mistakes() -> None:

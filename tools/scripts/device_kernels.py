@@ -73,6 +73,9 @@ LIST_KINDS = {
 LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads:8,kv-heads:4"}
 # Kernels that take delta in place of o, of batches and of lists.
 GIVEN_DELTA = {"causal": "symmetric-shift"}
+# Kernels of batches that take o in f32, as it is before it is rounded.
+UNROUNDED = {"causal": "symmetric-shift"}
+O_OF_F32 = "memref<?x?x?x{head_dim}xf32, strided<[?, ?, ?, 1], offset: ?>>"
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a
 # few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
@@ -125,6 +128,7 @@ class DeviceKernel:
     order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
     has_lengths: bool = False  # of a list of sequences whose lengths come with each call
     takes_delta: bool = False  # in place of o
+    takes_unrounded: bool = False  # o in f32
     scores: tuple[str, ...] = ()  # what is done to them: "softcap", "sink"
 
     @property
@@ -148,6 +152,11 @@ class DeviceKernel:
                 text.replace("%o: !tensor", "%delta: !per_row")
                 .replace("o = %o", "delta = %delta")
                 .replace("!per_row, !tensor)", "!per_row, !per_row)")
+            )
+        if self.takes_unrounded:
+            of_o = O_OF_F32.format(head_dim=self.head_dim)
+            text = text.replace("%o: !tensor", f"%o: {of_o}").replace(
+                "!per_row, !tensor)", f"!per_row, {of_o})"
             )
         if "sink" in self.scores:
             text = text.replace(
@@ -328,6 +337,16 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     )
                     for has_lengths in (False, True)
                 ]
+            if kind := UNROUNDED.get(mask):
+                kernels.append(
+                    DeviceKernel(
+                        f"d{head_dim}-{mask}-{kind}-unrounded",
+                        head_dim,
+                        mask,
+                        f"kind={kind} {common}",
+                        takes_unrounded=True,
+                    )
+                )
     return kernels + level_kernels()
 
 

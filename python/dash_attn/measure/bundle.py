@@ -27,8 +27,10 @@ from ..support.records import Record, read
 
 MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 32  # of an archive
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
-# Builds of a forward in which something differs that no bit follows from, at level `row`.
+# Builds of a forward in which something differs that no bit follows from, at level `row`. Those of
+# two changes come before the second one alone.
 FORWARD_BUILDS = (
+    *("list-fold2", "q64-fold2", "fold2"),
     *("q64", "q128", "ascending", "alternating", "workers7", "table", "list"),
     "list-threads",
 )
@@ -94,6 +96,19 @@ class BundledKernel:
         return "apart" in self.manifest["program"]
 
     @property
+    def is_unrounded(self) -> bool:
+        """A forward that writes o in f32, too, or gradients of such an o."""
+        return any(
+            tensor["name"] == "unrounded" or tensor["name"] == "o" and tensor["element"] == "f32"
+            for tensor in self.manifest["tensors"]
+        )
+
+    @property
+    def fold(self) -> int:
+        """Query heads that a q tile of a forward folds; 1 where each has its own."""
+        return self.manifest["program"].get("fold", 1)
+
+    @property
     def parts(self) -> int:
         """Items of a kv tile, which add up its dK and dV."""
         return self.manifest["program"]["parts"]
@@ -135,6 +150,7 @@ class Bundle:
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
     scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
     apart: tuple[BundledKernel, ...] = ()  # whose contributions are kept apart
+    unrounded: tuple[BundledKernel, ...] = ()  # that take o in f32
     forwards: tuple[BundledKernel, ...] = ()  # all others compute gradients
 
     @property
@@ -147,6 +163,7 @@ class Bundle:
             + self.given_delta
             + self.scores
             + self.apart
+            + self.unrounded
             + self.forwards
         )
 
@@ -180,7 +197,9 @@ class Bundle:
             if (kernel.softcap or kernel.has_sink) and not kernel.is_list
         )
         apart = tuple(kernel for kernel in kernels if kernel.is_apart)
-        rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores + apart]
+        unrounded = tuple(kernel for kernel in kernels if kernel.is_unrounded)
+        others = levels + given_delta + scores + apart + unrounded
+        rest = [kernel for kernel in kernels if kernel not in others]
         return Bundle(
             path,
             commit,
@@ -192,6 +211,7 @@ class Bundle:
             given_delta,
             scores,
             apart,
+            unrounded,
             forwards,
         )
 
