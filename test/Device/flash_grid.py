@@ -16,28 +16,23 @@ or none ran.
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
 import random
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
+import grids  # noqa: E402
 import torch  # noqa: E402
+from grids import DTYPES, NAMES, larger  # noqa: E402
 
 from dash_attn import attention  # noqa: E402
-from dash_attn.measure.bundle import commit  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
-from dash_attn.support.records import write_record  # noqa: E402
 
-DEVICE, PROCESSES = "cuda", 12
-NAMES = ("o", "dq", "dk", "dv")
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
+DEVICE = "cuda"
 HEADS, SOFTCAP = 6, 15.0
 # Head dims of q and of v, and the rows of a kv tile: pieces of keys are of two.
 DIMS = {
@@ -262,59 +257,13 @@ def check(one: One, deadline: float) -> dict[str, Any] | None:
     }
 
 
-def larger(one: float, other: float) -> float:
-    """NaN where one is."""
-    return other if other != other or other > one else one
-
-
-def outcome(one: One, deadline: float) -> dict[str, Any] | None:
-    try:
-        return check(one, deadline)
-    except Exception as error:
-        return {"case": one.name, "failed": f"{type(error).__name__}: {str(error)[:300]}"}
-    finally:
-        if one.lengths[0] > 2048:  # of memory that the other processes need
-            torch.cuda.empty_cache()
-
-
-def largest(found: list[dict[str, Any]], what: str) -> dict[str, float]:
-    return {name: max(one[what][name] for one in found) for name in NAMES} if found else {}
+def summed(found: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"of_bound": grids.largest(found, "of_bound")}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", type=int, default=0, help="decides which problems are drawn")
-    parser.add_argument("--count", type=int, default=220)
-    parser.add_argument("--seconds", type=float, default=110, help="begin none after so many")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    drawn, deadline = problems(arguments.seed, arguments.count), time.time() + arguments.seconds
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(PROCESSES, spawn) as pool:
-        every = list(pool.map(outcome, drawn, [deadline] * len(drawn)))
-    results = [one for one in every if one is not None]
-    wrong = [one for one in results if one.get("wrong") or "failed" in one]
-    right = [one for one in results if "failed" not in one]
-    for one in wrong:
-        print("wrong:", one)
-    summary = {
-        "drawn": len(drawn),
-        "ran": len(results),
-        "wrong": len(wrong),
-        "of_bound": largest(right, "of_bound"),
-    }
-    print(summary)
-    if arguments.json:
-        record = {
-            "commit": commit(),
-            "gpu": torch.cuda.get_device_name(),
-            "torch": torch.__version__,
-            "seed": arguments.seed,
-        }
-        write_record(arguments.json, record | summary | {"problems": results})
-    return bool(wrong) or not results
+    arguments = grids.parser_of(__doc__, 220, 110).parse_args()
+    return grids.run(arguments, check, problems(arguments.seed, arguments.count), summed)
 
 
 if __name__ == "__main__":
