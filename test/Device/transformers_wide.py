@@ -125,7 +125,8 @@ def attend(*given: Any, **options: Any) -> Any:
 def counted(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> Any:
     """What `attend` calls, with what serves it."""
     o = dash_attn.attention(q, k, v, **options)
-    named = {name: one for name, one in options.items() if one not in (None, 0.0, False)}
+    shown = {name: list(x.shape) if torch.is_tensor(x) else x for name, x in options.items()}
+    named = {name: one for name, one in shown.items() if one not in (None, 0.0, False)}
     name = f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}, {named}"
     if name not in computed:
         computed[name] = str(dash_attn.explain(q, k, v, **options))

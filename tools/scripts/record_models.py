@@ -25,7 +25,7 @@ COLUMNS = {
     "packed": ("packed",),
     "with offsets": ("packed, offsets",),
     "cached": ("cache", "cache, from 1", "cache, pieces"),
-    "static buffer": ("static, 1", "static, 12"),
+    "static buffer": ("static, 1", "static, 12", "static, decoding"),
 }
 SERVED, ABSENT = "yes", "–"
 # Why a model is refused, in a word, by what the message has.
