@@ -9,7 +9,8 @@ First calls then wait for neither, also where there is no ptxas. The folder is `
 libdash, or that of the user's caches where the first cannot be written to; --to names another one.
 What a folder has already is not assembled again. Needs no GPU.
 
---head-dims chooses: up to 128 each takes some 20 MB and 180 programs, above it 5 MB and 32. Others
+--head-dims chooses: up to 128 each takes some 20 MB and 180 programs, above it 5 MB and 32. At 64
+and 128 these have forwards that fold 2, 4 and 8 query heads, as decoded tokens take them. Others
 than those that it has by itself may be named, too: any multiple of 8 up to 256.
 
 Without --ptxas, the first of these that makes code which is not slow: the program that

@@ -204,22 +204,22 @@ def all_are_made() -> None:
         status, said, progress = call(*options)
         # Two of tables, each with a sink and without, which share their PTX; one of parts; two of
         # lists. Twelve forwards: with a sink and without, q tiles of two heights, of lists, and
-        # with formulas and a table.
-        assert status == 0 and said.startswith(f"19 programs in {folder}, "), (
+        # with formulas and a table. Six that fold heads.
+        assert status == 0 and said.startswith(f"25 programs in {folder}, "), (
             status,
             said,
             progress,
         )
-        assert said.endswith(" MB; new are 19 of them, and the code of 17\n"), said
+        assert said.endswith(" MB; new are 25 of them, and the code of 23\n"), said
         assert progress.splitlines()[0].startswith(
-            "0 of 19 programs, 0 s"
-        ) and progress.splitlines()[-1].startswith("19 of 19 programs, "), progress
+            "0 of 25 programs, 0 s"
+        ) and progress.splitlines()[-1].startswith("25 of 25 programs, "), progress
         assert call(*options)[1].endswith("; new are 0 of them, and the code of 0\n")
     names = [path.suffix for path in folder.iterdir()]
     assert {suffix: names.count(suffix) for suffix in set(names)} == {
-        ".program": 19,
-        ".ptx": 17,
-        ".cubin": 17,
+        ".program": 25,
+        ".ptx": 23,
+        ".cubin": 23,
     }
     for path in folder.glob("*.cubin"):
         assert path.read_bytes().split(b"\n", 1)[1].startswith(b"cubin of ")
@@ -241,7 +241,7 @@ def all_are_made() -> None:
 def usual_sizes_are_served() -> None:
     """By what `--all` makes, without looking at it."""
     usual = set(ahead.wanted_programs(((64, 64), (128, 128)), ("bf16",)))
-    assert len(usual) == 176 and len(ahead.wanted_programs(((64, 32),), ("bf16", "f16"))) == 188
+    assert len(usual) == 200 and len(ahead.wanted_programs(((64, 32),), ("bf16", "f16"))) == 188
     for wanted in (
         Wanted(64, 64, "bf16", FULL, "shift"),
         Wanted(128, 128, "bf16", CAUSAL, SEARCHED, sizes=ANY_SIZES, has_sink=True),
@@ -256,9 +256,22 @@ def usual_sizes_are_served() -> None:
             assert for_any_sizes(wanted) in usual, wanted
             of_list = forward_of_list(forward._replace(is_list=True), batch, batch * rows)
             assert of_list in usual, of_list
+    # Tokens that are decoded, and a few of a prompt, of groups of query heads. Models have these.
+    groups = {1: 1, 2: 2, 3: 1, 4: 4, 5: 1, 6: 2, 7: 1, 8: 8, 12: 4}
+    folded = set()
+    for head_dim, window, group in itertools.product((64, 128), ahead.ORDERS, groups):
+        forward = Wanted(head_dim, head_dim, "bf16", window, level=ROW, is_forward=True)
+        for batch, rows, kv_rows in itertools.product((1, 32), (1, 8, 16), (100, 32768)):
+            wanted = forward_for(forward, batch, 4 * group, 4, rows, kv_rows)
+            of_list = forward._replace(is_list=True)
+            of_list = forward_of_list(of_list, batch, batch * rows, group)
+            assert wanted.fold == of_list.fold == groups[group], (group, wanted)
+            assert {for_any_sizes(wanted), of_list} <= usual, wanted
+            folded |= {for_any_sizes(wanted), of_list}
+    assert {one for one in usual if one.fold > 1} <= folded
     # Above 128 all sizes are served, by a program for each part of the gradients.
     usual = set(ahead.wanted_programs(ahead.HEAD_DIMS, ahead.ELEMENTS))
-    assert len(usual) == 636, len(usual)
+    assert len(usual) == 684, len(usual)
     for head_dims, window in itertools.product(((192, 128), (192, 192), (256, 256)), ahead.ORDERS):
         one = Wanted(*head_dims, "bf16", window)
         assert len([wanted for wanted in usual if wanted[:4] == one[:4]]) == 8

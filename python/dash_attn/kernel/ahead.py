@@ -5,6 +5,9 @@ a constant of its program. `ORDERS` has those that `kind=auto` takes for 97 % of
 1 to 32, 4 to 64 heads, 1 to 8 of them to a kv head, 128 to 16,384 rows. Others are compiled when
 they are first asked for. Above head dim MOST_TOGETHER there are no such orders, and two programs
 serve all sizes of a mask.
+
+Forwards of few rows fold query heads: `FOLDED` has what a decoded token takes in groups of 2, 4, 6
+and 8 query heads. Groups of 3, 5 and 7 have no folds.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ HEAD_DIMS: tuple[HeadDims, ...] = (
     (256, 256),
 )
 ELEMENTS = ("bf16", "f16")
+# Query heads of a q tile, at the head dims of Llama, Mistral and Qwen; without sinks.
+FOLDED: dict[HeadDims, tuple[int, ...]] = {(64, 64): (2, 4, 8), (128, 128): (2, 4, 8)}
 
 
 class Order(NamedTuple):
@@ -142,6 +147,7 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
             for has_sink in (False, True):
                 yield one._replace(is_list=True, has_sink=has_sink)
                 yield from _forwards(one._replace(has_sink=has_sink))
+            yield from _folded(one)
 
 
 def _parts(one: Wanted) -> Iterator[Wanted]:
@@ -161,6 +167,14 @@ def _forwards(one: Wanted) -> Iterator[Wanted]:
         yield forward._replace(is_list=True)
         for sizes in (ANY_SIZES, ()):
             yield forward._replace(sizes=sizes)
+
+
+def _folded(one: Wanted) -> Iterator[Wanted]:
+    """Forwards of few rows: so many are short, and batches of them have tables."""
+    forward = one._replace(level=ROW, is_forward=True, q_tile=q_tiles_of(one)[-1])
+    for fold in FOLDED.get((one.head_dim, one.head_dim_v), ()):
+        yield forward._replace(fold=fold, is_list=True)
+        yield forward._replace(fold=fold, sizes=ANY_SIZES)
 
 
 def make(
