@@ -25,12 +25,13 @@ struct XLA_FFI_Error;
  * operands:   q, k, v, do, o, lse; of a forward q, k, v. A program with a sink adds the sink. A
  *             program whose order is a table adds the table for the sizes of the call, as bytes
  *             (u8). A program of `sequences(<?>)` adds cu_seqlens_q and cu_seqlens_kv (i32).
- * results:    dq, dk, dv; of a forward o, lse. Rows outside of all sequences are 0, and -inf in
- *             lse. A backward with a sink adds dsink, [batch, heads], of packed sequences
- *             [sequences, heads]. The last one is memory: bytes (u8) for the plan's workspace, and
- *             for the order if it is not a table. The call fills such an order each time, so
- *             programs may be captured into command buffers. Add 256 bytes for each of the two,
- *             which begin at multiples of DASH_ALIGNMENT.
+ * results:    dq, dk, dv; of a forward o, lse, and o unrounded (f32) where the program writes it.
+ *             Rows outside of all sequences are 0, and -inf in lse. A backward with a sink adds
+ *             dsink, [batch, heads], of packed sequences [sequences, heads]. The last one is
+ *             memory: bytes (u8) for the plan's workspace, and for the order if it is not a table.
+ *             The call fills such an order each time, so programs may be captured into command
+ *             buffers. Add 256 bytes for each of the two, which begin at multiples of
+ *             DASH_ALIGNMENT.
  * attributes: program, options (strings): for `dashCompile`, so they name no files. A process
  *             compiles each program once, when its first call is instantiated.
  *             certificate (string): that of the kernel for which the bytes were counted. If this

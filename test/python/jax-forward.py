@@ -226,6 +226,35 @@ def levels() -> None:
     assert not set(capped.certificate.split()) & set(explain(*arrays()).certificate.split())
 
 
+def cut() -> None:
+    """Pieces of keys: results are as without, the program says them, and bits have a certificate of
+    their own. Decoded tokens fold heads beside it."""
+    for sizes, options in (
+        ({"kv_rows": 300}, {"causal": True}),
+        ({"kv_rows": 300, "of_v": 32}, {"window": (200, 0), "softcap": 1.5, "layout": "bshd"}),
+    ):
+        given = arrays(**sizes, layout=options.get("layout", "bhsd"), has_sink=True)
+        CALLED.clear(), AHEAD.clear()
+        demand_close(both(given, **options, cut=128), exact(given, **options))
+        (ahead,), (back,) = AHEAD, CALLED
+        assert " cut(128)" in ahead["program"] and " cut(" not in back["program"]
+    plain, whole = (explain(*arrays(kv_rows=300), cut=one) for one in (None, 128))
+    assert (plain.cut, whole.cut) == (0, 128)
+    assert "keys cut into pieces of 128 rows" in str(whole) and "cut" not in str(plain)
+    pairs = zip(plain.certificate.split(), whole.certificate.split())
+    assert [one == other for one, other in pairs] == [False, True]  # gradients are the same
+    q, k, v = (x[0].swapaxes(0, 1) for x in arrays(6, 600))
+    cu = {"cu_seqlens_q": jnp.array([0, 3, 6], jnp.int32)}
+    cu["cu_seqlens_k"] = 100 * cu["cu_seqlens_q"]
+    AHEAD.clear()
+    cut_list = attention(q, k, v, causal=True, cut=256, **cu)
+    demand_equal([cut_list], [attention(q, k, v, causal=True, **cu)])
+    assert [" cut(256)" in one["program"] for one in AHEAD] == [True, False]
+    assert all(" fold(2)" in one["program"] for one in AHEAD), AHEAD
+    token = explain(*arrays(1, 600), cut=np.int64(256))
+    assert "2 heads in a q tile, keys cut into pieces of 256 rows" in token.forward, token
+
+
 def refusals() -> None:
     q, k, v = arrays()
     by_cudnn = {"forward": "cudnn"}
@@ -269,6 +298,17 @@ def refusals() -> None:
             for level in ("batch", "machine")
         ),
         (
+            (q, k, v),
+            {"cut": 0},
+            "cut: expected None, or how many rows of k and v a piece has, a whole number above 0,"
+            " found 0",
+        ),
+        (
+            (q, k, v),
+            {"cut": 128, **by_cudnn},
+            'cut: no forward pass of cuDNN cuts keys by length alone; leave out forward="cudnn"',
+        ),
+        (
             arrays(kv_rows=16),
             {"causal": True, **by_cudnn},
             "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass"
@@ -281,6 +321,9 @@ def refusals() -> None:
         assert found == said == explain(*given, **options).refusal, found
         found = refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError)
         assert found == said and not CALLED and not AHEAD
+    said = explain(q, k, v, cut=100).refusal
+    assert said.startswith("cut: expected a multiple of 128, the rows of a kv tile at these"), said
+    assert refused(lambda: attention(q, k, v, cut=100), ArgumentError) == said
     traced = refused(
         lambda: jax.jit(lambda softcap: attention(q, k, v, softcap=softcap))(1.0), ArgumentError
     )
@@ -289,5 +332,5 @@ def refusals() -> None:
         demand_equal([attention(q, k, v, softcap=softcap)], [attention(q, k, v, softcap=1.5)])
 
 
-for test in (gradients, by_cudnn, transformed, levels, refusals):
+for test in (gradients, by_cudnn, transformed, levels, cut, refusals):
     test()

@@ -88,6 +88,27 @@ for given, said in (
         jax.errors.JaxRuntimeError,
     )
     assert found == said, found
+# An o that is not rounded: what a forward writes beside, and gradients read.
+NO_CONTEXT = "UNIMPLEMENTED: XLA FFI GPU context is not available"
+unrounded = operator.Call((-1, 0), 0.125, "bhsd", has_sink=True, is_unrounded=True)
+for function, given, said in (
+    (operator.outputs, (q, k, k, sink), NO_CONTEXT),
+    (operator.gradients, (q, k, k, q, q.astype(jnp.float32), lse, sink), NO_CONTEXT),
+    (
+        operator.gradients,
+        (q, k, k, q, q, lse, sink),
+        "INVALID_ARGUMENT: dash: o: expected elements of f32, found bf16",
+    ),
+):
+    found = refused(
+        lambda: jax.jit(lambda *x: function(unrounded, *x))(*given), jax.errors.JaxRuntimeError
+    )
+    assert found == said, found
+cut = operator.Call((-1, 0), 0.125, "bhsd", cut=128)
+found = refused(
+    lambda: jax.jit(lambda *x: operator.outputs(cut, *x))(q, k, k), jax.errors.JaxRuntimeError
+)
+assert found == NO_CONTEXT, found
 # Packed sequences.
 packed = [x[0].swapaxes(0, 1) for x in (q, k, k, q, q)]
 cu = jnp.array([0, 100, 100, 250], jnp.int32)

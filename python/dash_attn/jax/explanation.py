@@ -7,6 +7,7 @@ from typing import Any
 from ..kernel.explanation import Explanation, said_of
 from ..kernel.problem import DASH, level_of_gradients
 from ..kernel.runtime import Kernel
+from ..kernel.unrounded import ROUNDED
 from .foreign import operator_of_forward
 from .kernels import forward_of, kernel_of, order_of, parts_of
 from .problem import Options
@@ -28,6 +29,8 @@ def explain(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
+    delta: str = ROUNDED,
 ) -> Explanation:
     """Explains a call of `attention` with these arguments, without computing or refusing
     anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
@@ -35,7 +38,8 @@ def explain(
     be inspected are a refusal too."""
     lengths = cu_seqlens_q, cu_seqlens_k
     try:
-        options = Options.of(causal, window, scale, softcap, level, forward, layout, lengths)
+        rest = level, forward, layout, lengths, cut, delta
+        options = Options.of(causal, window, scale, softcap, *rest)
         return _explained(q, k, v, sink, options)
     except Exception as error:
         return Explanation(said_of(error))
@@ -50,10 +54,12 @@ def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanati
     asked = options.sides, options.layout
     level = level_of_gradients(options.level)
     rest = {"has_sink": sink is not None, "softcap": float(options.softcap)}
+    rest |= {"is_unrounded": options.is_unrounded}
+    of_forward = rest | {"cut": options.cut or 0}
     forward: str | list[Kernel] = operator_of_forward(sink is not None)
     if options.forward == DASH:
         count = options.offsets[0].shape[0] - 1 if options.is_packed else 0
-        forward = [kernel_of(forward_of(*part, *asked, count, **rest)) for part in alike]
+        forward = [kernel_of(forward_of(*part, *asked, count, **of_forward)) for part in alike]
     ordered = [order_of(*part, *asked, level=level, **rest) for part in alike]
     return Explanation.of(
         forward,

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
 from ..kernel.problem import DASH, demand, level_of_gradients
+from ..kernel.unrounded import ROUNDED
 from .foreign import foreign_forward
 from .operator import Call, apply, gradients, outputs
 from .problem import Options
@@ -34,6 +35,8 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: Literal[False] = False,
 ) -> jax.Array: ...
 
@@ -54,6 +57,8 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: Literal[True],
 ) -> tuple[jax.Array, jax.Array]: ...
 
@@ -73,6 +78,8 @@ def attention(
     level: str = "run",
     forward: str = DASH,
     layout: str | None = None,
+    cut: int | None = None,
+    delta: str = ROUNDED,
     return_lse: bool = False,
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
@@ -106,6 +113,14 @@ def attention(
     with any scale, and windows have a right side of 0 there. The share of a sink is removed from
     an o that is rounded, which rounds once more.
 
+    cut: None, or how many rows of k and v a piece has, a multiple of the kv tile. Pieces are
+    computed side by side and put together in their order, so that few rows over many keys
+    (decoding) are fast. A row's bits are then those of this cut, whatever the sizes are. delta: of
+    what o the gradients take rowsum(o do). "rounded": of the o that is returned. "unrounded": the
+    forward keeps o in float32, too, which lowers the error of dq and dk where rows have most of
+    their probability at few columns, and costs memory of twice o until the backward pass. o and
+    the LSE have other bits than with "rounded", too.
+
     Everything except the arrays must be known when a program is traced, sizes and the number of
     sequences too. In `shard_map`, devices may divide batch and heads: each computes its own.
     `vmap` refuses packed sequences. Raises ArgumentError for a call that is
@@ -113,7 +128,8 @@ def attention(
     raising. The bits depend on `explain(...).certificate`, and with forward "cudnn" on cuDNN.
     """
     lengths = cu_seqlens_q, cu_seqlens_k
-    options = Options.of(causal, window, scale, softcap, level, forward, layout, lengths)
+    rest = level, forward, layout, lengths, cut, delta
+    options = Options.of(causal, window, scale, softcap, *rest)
     demand(refusal_of_call(q, k, v, sink, options))
     scale = options.scale
     call = Call(
@@ -124,6 +140,8 @@ def attention(
         softcap=float(options.softcap),
         level=level_of_gradients(level),
         forward=forward,
+        cut=options.cut or 0,
+        is_unrounded=options.is_unrounded,
     )
     beside = () if sink is None else (sink.astype(jnp.float32),)
     o, lse = _attention(call, *_as_varying(q, k, v, *beside, *options.offsets))
@@ -141,19 +159,19 @@ def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
     )
 
 
-def _computed(call: Call, *given: Any) -> tuple[Any, Any]:
+def _computed(call: Call, *given: Any) -> tuple[Any, ...]:
     return (outputs if call.forward == DASH else foreign_forward)(call, *given)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _attention(call: Call, *given: Any) -> tuple[Any, Any]:
-    return apply(_computed, call, *given)
+    return tuple(apply(_computed, call, *given)[:2])
 
 
 def _forward_and_saved(call: Call, *given: Any) -> Any:
     values = tuple(one.value for one in given)
-    o, lse = apply(_computed, call, *values)
-    return (o, lse), (values, o, lse)
+    o, lse, *unrounded = apply(_computed, call, *values)
+    return (o, lse), (values, *(unrounded or [o]), lse)
 
 
 def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
@@ -168,7 +186,7 @@ def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
         q,
         k,
         v,
-        jax.lax.full_like(o, 0) if do is None else do,
+        jax.lax.full_like(o, 0, q.dtype) if do is None else do,
         o,
         lse,
         *of_lse,

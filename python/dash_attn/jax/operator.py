@@ -26,8 +26,9 @@ STAGES = ("instantiate", "initialize", "execute")
 class Call:
     """What of a call is no array. has_sink: behind its other arrays is a sink, [heads] of
     float32, which has no batch; of_lse: behind the LSE there is its gradient; level: of
-    gradients; forward: by whom that is. With the layout of packed sequences, the last two arrays
-    are offsets, of q and of k."""
+    gradients; forward: by whom that is. cut: rows of pieces of keys, 0 where they are not cut.
+    is_unrounded: the forward gives o in float32, too, which gradients take in place of o. With the
+    layout of packed sequences, the last two arrays are offsets, of q and of k."""
 
     window: Window
     scale: float
@@ -37,6 +38,8 @@ class Call:
     softcap: float = 0.0
     level: str = "run"
     forward: str = DASH
+    cut: int = 0
+    is_unrounded: bool = False
 
     @property
     def is_packed(self) -> bool:
@@ -58,8 +61,8 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
 
 
 def outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...]:
-    """o and the LSE by dash's forward, by libdash's handler, in as many calls as there are
-    slices."""
+    """o and the LSE by dash's forward, and o unrounded where the call has it, by libdash's handler,
+    in as many calls as there are slices."""
     if call.is_packed:
         return _outputs(call, q, k, v, *beside)
     return _sliced(_outputs, call, (q, k, v), beside)
@@ -69,7 +72,7 @@ def gradients(
     call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any
 ) -> tuple[Any, ...]:
     """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, or [sequences, heads], in the
-    same way."""
+    same way. o: or the unrounded one."""
     beside, of_lse = rest[call.of_lse :], rest[: call.of_lse]
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
@@ -121,11 +124,14 @@ def _outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...
         _sequences(call, beside),
         has_sink=call.has_sink,
         softcap=call.softcap,
+        cut=call.cut,
+        is_unrounded=call.is_unrounded,
     )
     batch, heads, _, rows, _ = sizes_of(q.shape, k.shape, call.layout)
     o = _like(q, q.dtype, *q.shape[:-1], v.shape[-1])
     lse = _like(q, jnp.float32, *(() if call.is_packed else (batch,)), heads, rows)
-    return _launched(call, wanted, (q, k, v, *beside), (o, lse))
+    unrounded = (_like(q, jnp.float32, *o.shape),) * call.is_unrounded
+    return _launched(call, wanted, (q, k, v, *beside), (o, lse, *unrounded))
 
 
 def _gradients(
@@ -141,6 +147,7 @@ def _gradients(
         has_sink=call.has_sink,
         softcap=call.softcap,
         takes_delta=call.of_lse,
+        is_unrounded=call.is_unrounded and not call.of_lse,
     ).kernels
     sums = _sequences(call, beside) if call.is_packed else q.shape[0]
     dsink = [_like(q, jnp.float32, sums, *one.shape) for one in beside[: call.has_sink]]

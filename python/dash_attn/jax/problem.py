@@ -13,6 +13,7 @@ import numpy as np
 from ..kernel import problem, sequences
 from ..kernel.problem import (
     CUDNN,
+    DASH,
     FULL,
     LAYOUTS,
     NAMES,
@@ -23,12 +24,14 @@ from ..kernel.problem import (
     plain_options,
     refusal_of,
     refusal_of_array,
+    refusal_of_cut,
     refusal_of_gpu,
     refusal_of_layout,
     refusal_of_sizes,
     refusal_of_softcap,
     window_of,
 )
+from ..kernel.unrounded import UNROUNDED, refusal_of_delta
 
 CU_SEQLENS = ("cu_seqlens_q", "cu_seqlens_k")
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
@@ -46,10 +49,13 @@ class Options(NamedTuple):
     forward: Any
     layout: Any
     cu_seqlens: tuple[Any, Any]
+    cut: Any
+    delta: Any
 
     @classmethod
     def of(cls, causal: Any, window: Any, scale: Any, softcap: Any, *rest: Any) -> Options:
         found = cls(*plain_options(causal, window, scale), plain(softcap), *rest)
+        found = found._replace(cut=plain(found.cut))
         usual = PACKED if found.is_packed else LAYOUTS[0]
         return found._replace(layout=usual) if found.layout is None else found
 
@@ -68,15 +74,22 @@ class Options(NamedTuple):
         """The columns that rows see; of options that are not refused."""
         return window_of(self.causal, self.window)
 
+    @property
+    def is_unrounded(self) -> bool:
+        """Whether gradients are of an o that is not rounded; of such options."""
+        return self.delta == UNROUNDED
+
 
 def refusal_of_options(options: Options) -> str | None:
     """Why they are refused; None if they are not."""
-    causal, window, scale, softcap, level, forward, layout, _ = options
+    causal, window, scale, softcap, level, forward, layout, _, cut, delta = options
     return (
         refusal_of_layout(layout, options.is_packed)
         or problem.refusal_of_options(causal, window, scale, level)
         or refusal_of_softcap(softcap)
-        or problem.refusal_of_forward(forward, CUDNN, "cuDNN", scale, softcap, level)
+        or refusal_of_cut(cut)
+        or problem.refusal_of_forward(forward, CUDNN, "cuDNN", scale, softcap, level, cut=cut)
+        or refusal_of_delta(delta, forward != DASH, "cuDNN", cut)
     )
 
 

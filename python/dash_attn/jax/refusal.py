@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernel.problem import DASH
+from ..kernel.coverage import ask
+from ..kernel.problem import DASH, refusal_of
 from .foreign import refusal_of_foreign
 from .problem import (
     Options,
@@ -34,6 +35,9 @@ def refusal_of_call(
     if reason is None and options.forward != DASH:
         reason = refusal_of_foreign(q, k, v, sides, layout)
     reason = reason or refusal_of_sink(sink, q, v, layout)
+    if reason is None and options.cut is not None:
+        columns = {"head_dim": q.shape[-1], "head_dim_v": v.shape[-1]}
+        reason = refusal_of(ask(cut=options.cut, **columns))
     if reason is None and reads_offsets:
         reason = refusal_of_numbers(q, k, options.offsets)
     return reason or refusal_of_device()

@@ -36,7 +36,7 @@ DTYPES = {
     TYPES["i32"]: np.int32,
 }
 ON_KV = ("k", "v", "dk", "dv")
-PER_ROW = (*ON_KV, "q", "do", "o", "delta", "lse", "dq")
+PER_ROW = (*ON_KV, "q", "do", "o", "delta", "lse", "dq", "unrounded")
 OFFSETS = ("cu_seqlens_q", "cu_seqlens_kv")
 # attributes of what XLA executed: gradients, and forwards
 CALLED: list[dict[str, Any]] = []
@@ -92,6 +92,7 @@ def _compute(frame: Frame) -> None:
     program = attributes["program"]
     read, written = (_names(program, word) for word in ("ins", "outs"))
     read += ("sink",) * (" sink(%sink" in program)
+    written += ("unrounded",) * (" unrounded(%unrounded" in program)
     written += ("dsink",) * (" sink(%sink, %dsink" in program)
     is_packed, count = " sequences(<?>)" in program, len(read)
     given = dict(zip(read, operands))
@@ -124,7 +125,8 @@ def _attention(given: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     of = {name: given[name] for name in ("q", "k", "v")}
     rest = rest | {"sink": given.get("sink")}
     if "do" not in given:
-        return dict(zip(("o", "lse"), reference.forward(**of, **rest)))
+        o, lse = reference.forward(**of, **rest)
+        return {"o": o, "lse": lse, "unrounded": o}
     of |= {name: given.get(name) for name in ("do", "o", "lse", "delta")}
     return reference.backward(**of, **rest)
 
