@@ -6,9 +6,12 @@ levels, and packed sequences.
 O, the LSE and gradients are compared with float64, two runs of a program with each other, and at
 levels above `run` a sequence in a batch with the sequence alone. Packed ones come in lists of
 lengths for one program, some empty, with NaN in rows outside of all. Each is compared with itself
-alone, in a batch: o and the LSE always, and gradients at levels above `run`. PyTorch computes what
-is exact, where it is installed. --only names some of the parts, with commas: `batches`, and head
-dims of packed ones, as `192/128`. It ends with `ok`.
+alone, in a batch: o and the LSE always, and gradients at levels above `run`. Then keys that are
+cut, and gradients of an unrounded o: with and without a gradient of the LSE, whose zeros change no
+bit. Sequences that use some of their rows are in one program for all numbers, NaN in the others,
+and have the bits that each has alone. PyTorch computes what is exact, where it is installed. --only
+names some of the parts, with commas: `batches`, `options`, `used`, and head dims of packed ones, as
+`192/128`. It ends with `ok`.
 """
 
 from __future__ import annotations
@@ -50,6 +53,26 @@ CASES: tuple[tuple[int, int, int, dict[str, Any]], ...] = (
     (256, 256, 64, {"window": (64, 32), "softcap": 5.0}),
     (300, 300, 32, {"causal": True, "softcap": 5.0, "level": "machine"}),
     (4096, 4096, 64, {"causal": True}),
+)
+
+# rows of q, rows of k, head dim, sink, options
+OPTIONS: tuple[tuple[int, int, int, bool, dict[str, Any]], ...] = (
+    (1, 4096, 128, False, {"cut": 1024}),
+    (300, 1000, 64, True, {"causal": True, "cut": 256}),
+    (500, 500, 64, True, {"window": (1, 0), "delta": "unrounded"}),
+    (500, 500, 128, False, {"causal": True, "delta": "unrounded", "level": "batch"}),
+    (300, 300, 256, False, {"causal": True, "delta": "unrounded"}),
+)
+# rows that are used, of 300 of q and of 700 of k
+USED = (
+    ((300, 0, 17, 128), (700, 300, 0, 129)),
+    ((1, 300, 299, 64), (1, 699, 512, 64)),
+    ((0, 0, 0, 0), (0, 0, 0, 0)),
+)
+OF_USED: tuple[dict[str, Any], ...] = (
+    {"causal": True, "level": "batch"},
+    {"causal": True, "delta": "unrounded"},
+    {"cut": 256},
 )
 
 # Lists of lengths of q and of k, for one program; all are within as many rows.
@@ -156,6 +179,78 @@ def check(given: list[Any], sink: Any, options: dict[str, Any], expected: list[A
     assert said and said.forward.endswith(", level row"), said
 
 
+def check_options(
+    rows: int, kv_rows: int, head_dim: int, has_sink: bool, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(rows)
+    sizes = ((8, rows), (2, kv_rows), (2, kv_rows), (8, rows))
+    given = [
+        jnp.asarray(rng.standard_normal((2, *one, head_dim), np.float32), jnp.bfloat16)
+        for one in sizes
+    ]
+    sink = jnp.linspace(-3, 1, 8) if has_sink else None
+    expected = exact(given, sink, options)
+    if has_sink:
+        expected[5] = expected[5].sum(0)
+    check(given, sink, options | {"layout": "bhsd"}, expected)
+    found, plain = (both_ways(options, of_lse=one)(*given, sink) for one in (True, False))
+    assert are_equal(found, plain), "a gradient of zeros of the LSE changes bits"
+
+
+def check_used(options: dict[str, Any]) -> None:
+    """All numbers by one program, in both layouts."""
+    rng = np.random.default_rng(5)
+    rows = {"q": 300, "k": 700}
+    sides = ("q", "k", "k", "q")
+
+    def compute(layout: str) -> Callable[..., Any]:
+        def both(q: Any, k: Any, v: Any, do: Any, *used: Any) -> Any:
+            named = dict(zip(("seqused_q", "seqused_k"), used))
+            attend = lambda *x: attention(*x, layout=layout, **named, **options)  # noqa: E731
+            o, pull = jax.vjp(attend, q, k, v)
+            return o, *pull(do)
+
+        return jax.jit(both)
+
+    given = [
+        jnp.asarray(rng.standard_normal((4, rows[side], heads, 128), np.float32), jnp.bfloat16)
+        for side, heads in zip(sides, (8, 2, 2, 8))
+    ]
+    programs = {layout: compute(layout) for layout in ("bshd", "bhsd")}
+    alone = both_ways(options | {"layout": "bshd"}, of_lse=False)
+    for used in USED:
+        lengths = dict(zip("qk", used))
+        numbers = [jnp.asarray(one, jnp.int32) for one in used]
+        spoilt = [
+            jnp.where(
+                np.arange(rows[side])[None, :, None, None]
+                >= np.asarray(lengths[side])[:, None, None, None],
+                jnp.nan,
+                one,
+            )
+            for side, one in zip(sides, given)
+        ]
+        found = programs["bshd"](*spoilt, *numbers)
+        assert are_equal(found, programs["bshd"](*given, *numbers)), "other rows leave a trace"
+        turned = programs["bhsd"](*(one.swapaxes(1, 2) for one in spoilt), *numbers)
+        assert are_equal(found, [one.swapaxes(1, 2) for one in turned]), "layouts differ"
+        for number, pair in enumerate(zip(*used)):
+            length = dict(zip("qk", pair))
+            ours = [one[number, : length[side]] for side, one in zip(("q", "q", "k", "k"), found)]
+            for side, one, mine in zip(("q", "q", "k", "k"), found, ours):
+                assert not np.asarray(one[number, length[side] :]).any(), "an unused row is not 0"
+            if not all(pair):
+                assert not any(np.asarray(one).any() for one in ours), "rows without keys"
+                continue
+            part = [one[number : number + 1, : length[side]] for side, one in zip(sides, given)]
+            single = alone(*part)
+            assert are_equal([single[0][0]], ours[:1]), "alone o differs"
+            if "level" in options:
+                assert are_equal([one[0] for one in single[2:]], ours[1:]), "alone they differ"
+        print(used, options, flush=True)
+    assert all(one._cache_size() == 1 for one in programs.values()), "other numbers are a program"
+
+
 def check_lists(head_dim: int, of_v: int, has_sink: bool, options: dict[str, Any]) -> None:
     """All lists by one program, and some of them again."""
     rng = np.random.default_rng(head_dim + of_v)
@@ -249,7 +344,9 @@ def _errors(found: Any, expected: Any) -> dict[str, float]:
 
 def main() -> int:
     parts: dict[str, list[Callable[[], None]]] = {
-        "batches": [lambda one=one: check_batches(*one) for one in CASES]
+        "batches": [lambda one=one: check_batches(*one) for one in CASES],
+        "options": [lambda one=one: check_options(*one) for one in OPTIONS],
+        "used": [lambda one=one: check_used(one) for one in OF_USED],
     }
     for one in OF_LISTS:
         parts["{}/{}".format(*one)] = [lambda one=one: check_lists(*one)]

@@ -92,6 +92,7 @@ def apart(
         if kv_end == kv_begin:
             if sinks:
                 lse[:, of_q] = sinks[0][:, None]
+                whole[3] += dlse[:, of_q].sum(-1)  # the sink is all that these rows see
             continue
         one = [x[rows].swapaxes(0, 1)[None] for x, rows in ((q, of_q), (k, of_k), (v, of_k))]
         of_o, of_sums = reference.forward(*one, **rest)

@@ -14,8 +14,15 @@ from .sinks import with_sink
 APART_SINCE = 91000  # of cuDNN: JAX takes a v of its own head dim from there on
 
 
-def refusal_of_foreign(q: Any, k: Any, v: Any, window: Window, layout: str) -> str | None:
-    """Why it does not serve what kernels would."""
+def refusal_of_foreign(
+    q: Any, k: Any, v: Any, window: Window, layout: str, is_used: bool
+) -> str | None:
+    """Why it does not serve what kernels would. is_used: whether sequences use some rows alone."""
+    if is_used:
+        return (
+            f'seqused: expected None beside forward="{CUDNN}", found numbers of rows: it takes all'
+            f' rows; leave out forward="{CUDNN}"'
+        )
     if layout == PACKED:
         return (
             f'cu_seqlens: expected None beside forward="{CUDNN}", found offsets of sequences: it'

@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from ..kernel.problem import DASH, demand, level_of_gradients
+from ..kernel.problem import DASH, PACKED, demand, level_of_gradients
 from ..kernel.unrounded import ROUNDED
 from .foreign import foreign_forward
 from .operator import Call, apply, gradients, outputs
 from .problem import Options
 from .refusal import refusal_of_call
 from .sinks import summed
+from .used import in_list, out_of_list
 
 
 @overload
@@ -30,6 +31,8 @@ def attention(
     scale: float | None = None,
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
+    seqused_q: jax.Array | None = None,
+    seqused_k: jax.Array | None = None,
     sink: jax.Array | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -52,6 +55,8 @@ def attention(
     scale: float | None = None,
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
+    seqused_q: jax.Array | None = None,
+    seqused_k: jax.Array | None = None,
     sink: jax.Array | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -73,6 +78,8 @@ def attention(
     scale: float | None = None,
     cu_seqlens_q: jax.Array | None = None,
     cu_seqlens_k: jax.Array | None = None,
+    seqused_q: jax.Array | None = None,
+    seqused_k: jax.Array | None = None,
     sink: jax.Array | None = None,
     softcap: float = 0.0,
     level: str = "run",
@@ -99,6 +106,12 @@ def attention(
     cu_seqlens_k is cu_seqlens_q if None. Rows outside all sequences are 0. Offsets may be values
     of a program that is being traced: it serves any numbers, and the host never reads them.
 
+    seqused_q, seqused_k: how many of its first rows each sequence of a batch uses, of q, and of k
+    and v: [batch] of int32; all if None. Masks are aligned at the bottom right of these. Other
+    rows are not looked at: o and gradients are 0 there, and the LSE is -inf. Beside cu_seqlens_q
+    they count from each sequence's offset. Numbers beyond the rows count as all, and the host
+    never reads them. Layout "bshd" is read as it lies, "bhsd" is copied.
+
     sink: [heads], any floating-point type: for each head, a score that takes part in every row's
     softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. softcap: scores
     are softcap * tanh(score / softcap), as in Gemma 2; 0 for none.
@@ -123,19 +136,20 @@ def attention(
 
     Everything except the arrays must be known when a program is traced, sizes and the number of
     sequences too. In `shard_map`, devices may divide batch and heads: each computes its own.
-    `vmap` refuses packed sequences. Raises ArgumentError for a call that is
-    not served; the message says what to do instead, and `dash_attn.jax.explain` says it without
-    raising. The bits depend on `explain(...).certificate`, and with forward "cudnn" on cuDNN.
+    `vmap` refuses packed sequences, and those that use some of their rows. Raises ArgumentError for
+    a call that is not served; the message says what to do instead, and `dash_attn.jax.explain` says
+    it without raising. The bits depend on `explain(...).certificate`, and with forward "cudnn" on
+    cuDNN.
     """
     lengths = cu_seqlens_q, cu_seqlens_k
-    rest = level, forward, layout, lengths, cut, delta
+    rest = level, forward, layout, lengths, (seqused_q, seqused_k), cut, delta
     options = Options.of(causal, window, scale, softcap, *rest)
     demand(refusal_of_call(q, k, v, sink, options))
     scale = options.scale
     call = Call(
         options.sides,
         q.shape[-1] ** -0.5 if scale is None else float(scale),
-        options.layout,
+        PACKED if options.is_used else options.layout,
         sink is not None,
         softcap=float(options.softcap),
         level=level_of_gradients(level),
@@ -144,7 +158,13 @@ def attention(
         is_unrounded=options.is_unrounded,
     )
     beside = () if sink is None else (sink.astype(jnp.float32),)
-    o, lse = _attention(call, *_as_varying(q, k, v, *beside, *options.offsets))
+    batch, offsets = q.shape[0], options.offsets
+    if options.is_used:
+        (q, k, v), offsets = in_list(q, k, v, options)
+    o, lse = _attention(call, *_as_varying(q, k, v, *beside, *offsets))
+    if options.is_used:
+        of_rest = None if sink is None or seqused_q is None else offsets[0]
+        o, lse = out_of_list(o, lse, options.layout, batch, of_rest)
     return (o, lse) if return_lse else o
 
 

@@ -39,7 +39,8 @@ PLATFORM = "gpu"  # as JAX calls what its arrays lie on
 
 class Options(NamedTuple):
     """What of the arguments of `attention` is no tensor; numbers are plain, and a layout is there,
-    as `of` makes them. cu_seqlens: offsets of q and of k, as they were given."""
+    as `of` makes them. cu_seqlens: offsets of q and of k, as they were given; used: how many rows
+    of q and of k each sequence uses."""
 
     causal: Any
     window: Any
@@ -49,6 +50,7 @@ class Options(NamedTuple):
     forward: Any
     layout: Any
     cu_seqlens: tuple[Any, Any]
+    used: tuple[Any, Any]
     cut: Any
     delta: Any
 
@@ -62,6 +64,11 @@ class Options(NamedTuple):
     @property
     def is_packed(self) -> bool:
         return any(offsets is not None for offsets in self.cu_seqlens)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether sequences may use some of their rows alone."""
+        return any(numbers is not None for numbers in self.used)
 
     @property
     def offsets(self) -> tuple[Any, ...]:
@@ -82,7 +89,7 @@ class Options(NamedTuple):
 
 def refusal_of_options(options: Options) -> str | None:
     """Why they are refused; None if they are not."""
-    causal, window, scale, softcap, level, forward, layout, _, cut, delta = options
+    causal, window, scale, softcap, level, forward, layout, _, _, cut, delta = options
     return (
         refusal_of_layout(layout, options.is_packed)
         or problem.refusal_of_options(causal, window, scale, level)
@@ -109,17 +116,7 @@ def refusal_of_arrays(
     q: Any, k: Any, v: Any, layout: str, window: Window = FULL, cu_seqlens: Sequence[Any] = ()
 ) -> str | None:
     """Why no kernel serves these arrays; None if one does. cu_seqlens: of packed sequences."""
-    for name, array in zip(NAMES, (q, k, v)):
-        reason = refusal_of_place(name, array) or refusal_of_array(
-            name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it"
-        )
-        if reason:
-            return reason
-        if reason := _refusal_of_symbols(name, array):
-            return reason
-    reason = refusal_of_sizes(q.shape, k.shape, v.shape, layout)
-    reason = reason or _refusal_of_offsets(cu_seqlens)
-    if reason:
+    if reason := refusal_of_form(q, k, v, layout, cu_seqlens):
         return reason
     count = cu_seqlens[0].shape[0] - 1 if cu_seqlens else 0
     return refusal_of(
@@ -127,7 +124,23 @@ def refusal_of_arrays(
     )
 
 
-def _refusal_of_symbols(name: str, array: Any) -> str | None:
+def refusal_of_form(
+    q: Any, k: Any, v: Any, layout: str, cu_seqlens: Sequence[Any] = ()
+) -> str | None:
+    """Why these arrays are no problem of attention."""
+    for name, array in zip(NAMES, (q, k, v)):
+        reason = refusal_of_place(name, array) or refusal_of_array(
+            name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it"
+        )
+        if reason:
+            return reason
+        if reason := refusal_of_symbols(name, array):
+            return reason
+    reason = refusal_of_sizes(q.shape, k.shape, v.shape, layout)
+    return reason or _refusal_of_offsets(cu_seqlens)
+
+
+def refusal_of_symbols(name: str, array: Any) -> str | None:
     if all(type(size) is int for size in array.shape):
         return None
     return f"{name}: expected sizes that are known when the program is traced, found {array.shape}"
@@ -140,7 +153,7 @@ def _refusal_of_offsets(cu_seqlens: Sequence[Any]) -> str | None:
     for name, offsets in zip(CU_SEQLENS, cu_seqlens):
         if offsets is None:
             continue
-        reason = refusal_of_place(name, offsets) or _refusal_of_symbols(name, offsets)
+        reason = refusal_of_place(name, offsets) or refusal_of_symbols(name, offsets)
         reason = reason or sequences.refusal_of_offsets(
             name, str(offsets.dtype), offsets.shape, cu_seqlens[0].shape, "cast it"
         )

@@ -16,6 +16,8 @@ from .problem import (
     refusal_of_options,
 )
 from .sinks import refusal_of_sink
+from .used import refusal_of_numbers as refusal_of_used_numbers
+from .used import refusal_of_used
 
 
 def refusal_of_call(
@@ -24,20 +26,24 @@ def refusal_of_call(
     """The first reason against a call, or None: options, arrays, the forward pass, the sink, the
     device.
 
-    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the
-    device.
+    reads_offsets: also looks at the numbers in offsets of packed sequences and in lengths that are
+    used, and waits for the device.
     """
     if reason := refusal_of_options(options):
         return reason
     sides, layout = options.sides, options.layout
-    cu_seqlens = options.cu_seqlens if options.is_packed else ()
-    reason = refusal_of_arrays(q, k, v, layout, sides, cu_seqlens)
+    if options.is_used:
+        reason = refusal_of_used(q, k, v, options)
+    else:
+        cu_seqlens = options.cu_seqlens if options.is_packed else ()
+        reason = refusal_of_arrays(q, k, v, layout, sides, cu_seqlens)
     if reason is None and options.forward != DASH:
-        reason = refusal_of_foreign(q, k, v, sides, layout)
+        reason = refusal_of_foreign(q, k, v, sides, layout, options.is_used)
     reason = reason or refusal_of_sink(sink, q, v, layout)
     if reason is None and options.cut is not None:
         columns = {"head_dim": q.shape[-1], "head_dim_v": v.shape[-1]}
         reason = refusal_of(ask(cut=options.cut, **columns))
     if reason is None and reads_offsets:
         reason = refusal_of_numbers(q, k, options.offsets)
+        reason = reason or refusal_of_used_numbers(q, k, options)
     return reason or refusal_of_device()

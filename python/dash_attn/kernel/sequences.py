@@ -10,6 +10,7 @@ NO_VMAP = (
     "packed sequences are a batch: put those of vmap's dimension one behind the other, with their"
     " offsets"
 )
+PARTS_OF_USED = 3  # packed sequences of each that uses some of its rows
 NONE_OF_Q = "cu_seqlens_q: expected offsets of sequences in q, found None beside others"
 
 

@@ -15,6 +15,7 @@ import torch
 from ..kernel import sequences
 from ..kernel.coverage import limits
 from ..kernel.problem import PACKED, Window
+from ..kernel.sequences import PARTS_OF_USED
 from .problem import (
     Lengths,
     dtype_of,
@@ -25,8 +26,6 @@ from .problem import (
     refusal_of_plain,
     refusal_of_problem,
 )
-
-PARTS = 3  # packed sequences of each
 
 
 class Used(NamedTuple):
@@ -65,10 +64,10 @@ def refusal_of_used(
         )
         if reason:
             return reason
-    if count > (most := limits().sequences // PARTS):
+    if count > (most := limits().sequences // PARTS_OF_USED):
         return sequences.refusal_of_many(count, most)
     shapes = [_shape_of_list(one, layout) for one in (q, k, v)]
-    return refusal_of_problem(*shapes, PACKED, window, PARTS * count)
+    return refusal_of_problem(*shapes, PACKED, window, PARTS_OF_USED * count)
 
 
 def refusal_of_numbers(
@@ -122,7 +121,7 @@ def out_of_list(
     FlashAttention. Then o and the LSE are filled there, and their gradients reach nothing."""
     if of_rest is not None:
         rows = torch.arange(o.shape[0], dtype=torch.int32, device=o.device)
-        is_rest = torch.bucketize(rows, of_rest, out_int32=True, right=True) % PARTS == 2
+        is_rest = torch.bucketize(rows, of_rest, out_int32=True, right=True) % PARTS_OF_USED == 2
         o = o.masked_fill(is_rest[:, None, None], 0)
         lse = lse.masked_fill(is_rest, -torch.inf)
     if layout == PACKED:

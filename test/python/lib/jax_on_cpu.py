@@ -160,7 +160,10 @@ def _compute_packed(
         is_empty = one["q"].shape[1] == 0 or one["k"].shape[1] == 0
         found = {} if is_empty else _attention(in_batch, rest)
         for name, result in results.items():
-            if name == "dsink":
+            if name == "dsink" and not found and "delta" in one:  # rows that see the sink alone
+                share = np.exp(given["sink"][:, None] - one["lse"])
+                result[i] = -(share * one["delta"]).sum(-1)
+            elif name == "dsink":
                 result[i] = found[name][0] if found else 0
             elif found:
                 part(name, result)[...] = found[name][0]
