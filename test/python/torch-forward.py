@@ -17,7 +17,7 @@ from on_cpu import LAUNCHED  # noqa: E402
 from dash_attn import ArgumentError, attention, explain, reference  # noqa: E402
 from dash_attn.kernel.orders import forward_for, forward_of_list  # noqa: E402
 from dash_attn.kernel.problem import ANY_SIZES, CAUSAL, FULL, Wanted, for_any_sizes  # noqa: E402
-from dash_attn.reference import Mask  # noqa: E402
+from dash_attn.reference import Mask, Union  # noqa: E402
 from dash_attn.torch import forward  # noqa: E402
 
 BF16 = torch.bfloat16
@@ -263,7 +263,10 @@ def folds() -> None:
     packed = wide._replace(is_list=True)
     for sequences, rows, fold in ((8, 8, 4), (8, 200, 4), (8, 8 * 128, 1), (0, 5, 4)):
         assert forward_of_list(packed, sequences, rows, 4).fold == fold, (sequences, rows)
+        assert forward_of_list(packed._replace(rules=UNION), sequences, rows, 4).fold == 1
     q, k = torch.zeros(1, 8, 1, 64, dtype=BF16), torch.zeros(1, 2, 500, 64, dtype=BF16)
+    union = explain(q, k, k, mask=Mask(right=0, union=Union(4, 63)))
+    assert union and "heads in a q tile" not in union.forward, union
     found = explain(q, k, k, causal=True)
     assert "tiles 128 x 128, 4 heads in a q tile, level row" in found.forward, found
     tokens, ends = q[0].transpose(0, 1).expand(2, 8, 64).contiguous(), [0, 1, 2]
