@@ -6,13 +6,15 @@ group has, in memory of both layouts, in many repeats, in batches and as a list 
 NaN. `attention` takes folds by itself, so a token that it decodes must have the bytes of the whole
 sequence. Times are of few rows over many keys, 32 heads over 8 and 64 over 8 of 128, medians of
 rounds in a random order: with and without a fold, uncut and cut, PyTorch's FlashAttention-2, and
-FlashAttention-3 with splits where fa3-fwd is installed. `--only` takes some parts. The status is 1
-where bits differ.
+FlashAttention-3 with splits where fa3-fwd is installed. `--only` takes some parts: `--only times`
+takes two minutes, and tools/scripts/record_folds.py writes the table of forward.md from its record,
+test/Device/records/CARD-DATE-folds.json. The status is 1 where bits differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 import statistics
 import sys
@@ -27,10 +29,10 @@ from by_parts import Parts, add_only, run_parts  # noqa: E402
 from cut import BF16, HEAD_DIM, attended, cut_of, peer_variants  # noqa: E402
 from forwards import Tensors, are_equal, compiled, inputs, run  # noqa: E402
 
-from dash_attn import explain  # noqa: E402
+from dash_attn import Kernel, explain  # noqa: E402
 from dash_attn.kernel.problem import FOLDS, PACKED  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
-from dash_attn.measure.timing import Variant, measure  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_whole  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
 
 # mask, head dims of q and of v, q rows, kv rows, batch, heads, kv heads, element, softcap, sink
@@ -54,7 +56,7 @@ DECODING = [
     for batch, lengths in ((1, (4096, 32768, 131072)), (8, (4096, 32768)), (64, (4096,)))
     for kv_rows in lengths
 ]
-KV_HEADS, CUTS = 8, (1024, 2048, 4096)
+KV_HEADS, CUTS, Q_TILES = 8, (1024, 2048, 4096), (64, 128)
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
@@ -134,29 +136,42 @@ def check_attention(cut: int | None) -> dict[str, Any]:
     return found
 
 
+@functools.cache
+def kernel_of(fold: int, cut: int | None, q_tile: int) -> Kernel:
+    """One of all sizes, which costs seconds to make."""
+    options = f"q-tile={q_tile}"
+    return compiled("full", HEAD_DIM, HEAD_DIM, options=options, cut=cut, fold=fold)
+
+
 def measured(
     rows: int, kv_rows: int, batch: int, heads: int, rounds: int, rng: random.Random
 ) -> dict[str, Any]:
+    """Milliseconds: for each fold and cut those of both q tiles; and of the peers."""
     q, k, v = inputs(HEAD_DIM, HEAD_DIM, rows, kv_rows, batch, heads, KV_HEADS, **BF16)
     o, lse = torch.empty_like(q), torch.empty(q.shape[:3], device="cuda")
-    variants = []
+    ours: dict[str, dict[str, list[Variant]]] = {}
     for fold in (1, heads // KV_HEADS):
+        of_fold = ours.setdefault(f"dash, fold {fold}", {})
         for cut in (None, *(cut for cut in CUTS if cut < kv_rows)):
-            for tile in (64, 128):
-                options = f"q-tile={tile}"
-                kernel = compiled("full", HEAD_DIM, HEAD_DIM, options=options, cut=cut, fold=fold)
-                launch = kernel.bind_forward(q, k, v, o, lse)
-                name = f"dash, fold {fold}, {f'pieces of {cut}' if cut else 'uncut'}, q tile {tile}"
-                variants.append(Variant(name, launch.run, launch=launch))
-    variants += peer_variants(q, k, v)
-    measure(variants, rounds, None, rng)
-    times = {one.name: statistics.median(one.milliseconds) for one in variants}
-    moved = 2 * (k.numel() + v.numel())
-    best = {
-        which: min(time for name, time in times.items() if name.startswith(which))
-        for which in ("dash, fold 1", f"dash, fold {heads // KV_HEADS}", "flash2", "flash3")
-        if any(name.startswith(which) for name in times)
+            launches = [
+                kernel_of(fold, cut, tile).bind_forward(q, k, v, o, lse) for tile in Q_TILES
+            ]
+            of_fold[f"pieces of {cut}" if cut else "uncut"] = [
+                Variant(f"{fold}, {cut}", launch.run) for launch in launches
+            ]
+    theirs = peer_variants(q, k, v)
+    every = [one for some in ours.values() for tiles in some.values() for one in tiles]
+    measure_whole(every + theirs, rounds, None, rng)
+    times: dict[str, Any] = {
+        name: {cut: [statistics.median(one.milliseconds) for one in tiles] for cut, tiles in some}
+        for name, some in ((name, some.items()) for name, some in ours.items())
     }
+    best = {name: min(map(min, some.values())) for name, some in times.items()}
+    for one in theirs:
+        times[one.name] = statistics.median(one.milliseconds)
+        peer = one.name.partition(",")[0]
+        best[peer] = min(best.get(peer, times[one.name]), times[one.name])
+    moved = 2 * (k.numel() + v.numel())
     return {
         "rows": rows,
         "kv_rows": kv_rows,
@@ -164,13 +179,10 @@ def measured(
         "heads": heads,
         "kv_heads": KV_HEADS,
         "best_milliseconds": best,
-        "milliseconds": times,
-        "tb_per_s_of_keys_and_values": {name: moved / time / 1e9 for name, time in times.items()},
-        "entries": {
-            one.name: {role: statistics.median(each) for role, each in one.entries.items()}
-            for one in variants
-            if one.entries
+        "best_tb_per_s_of_keys_and_values": {
+            name: moved / time / 1e9 for name, time in best.items()
         },
+        "milliseconds": times,
     }
 
 
