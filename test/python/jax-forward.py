@@ -5,6 +5,8 @@ beside float64, with gradients of the LSE, too; cuDNN's forward pass by name; ev
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,31 @@ def by_cudnn() -> None:
     foreign.by_cudnn = kept
 
 
+WITHOUT = """
+import sys, jax
+del jax._src.cudnn.fused_attention_stablehlo
+sys.modules["jax._src.cudnn.fused_attention_stablehlo"] = None
+import dash_attn.jax
+try:
+    dash_attn.jax.foreign._functions()
+except ImportError:
+    print("ok")
+"""
+
+
+def without_cudnn() -> None:
+    """A JAX that has its functions elsewhere has dash's forward all the same."""
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert done.stdout == "ok\n", done
+
+
 def transformed() -> None:
     """Softcaps, sinks and levels through vmap, scan, checkpoints and shard_map: single calls, bit
     for bit."""
@@ -332,5 +359,5 @@ def refusals() -> None:
         demand_equal([attention(q, k, v, softcap=softcap)], [attention(q, k, v, softcap=1.5)])
 
 
-for test in (gradients, by_cudnn, transformed, levels, cut, refusals):
+for test in (gradients, by_cudnn, without_cudnn, transformed, levels, cut, refusals):
     test()

@@ -12,6 +12,7 @@ import house
 
 RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
+OWN_FORWARD = "2026-11-27"  # since when `attention` takes both passes from dash
 
 
 def newest(root: Path, what: str) -> tuple[dict, str]:
@@ -48,6 +49,13 @@ def by_shape(record: dict) -> dict[str, dict[str, dict]]:
     for row in record["results"]:
         shapes.setdefault(row["shape"], {})[row["variant"]] = row
     return shapes
+
+
+def of_forward(record: dict, whose: str) -> str:
+    """A sentence where the forward of `attention` was another one when the record was made."""
+    if record["date"][:10] >= OWN_FORWARD:
+        return ""
+    return f" In this record the forward of dash's calls is {whose}: `attention` has its own since."
 
 
 def link(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dash_attn.measure.shares import ORDER
-from measured import by_shape, link, mean
+from measured import by_shape, link, mean, of_forward
 
 EQUAL = "as many operations: "  # how dash_attn.bench names equal heads
 
@@ -145,7 +145,7 @@ def front_ends(packed: tuple[dict, str], of_jax: tuple[dict, str], host: tuple[d
         (
             f"**Packed sequences.** {gpu}, {tokens} tokens, 32/8 heads of 128, causal, both ways,"
             f" milliseconds ([record]({link(packed[1])}), {packed[0]['counts']['failed']} failures"
-            " of which are mended):"
+            " of which are mended)." + of_forward(packed[0], "FlashAttention's")
         ),
         "",
         "| documents | dash | FlashAttention | FlashAttention, deterministic |",
@@ -169,6 +169,7 @@ def front_ends(packed: tuple[dict, str], of_jax: tuple[dict, str], host: tuple[d
             f" 4 x 16 heads of 128 x 4096, causal, take {large['dash']:.2f} ms, and"
             f" {large['cuDNN, bshd']:.2f} by cuDNN. 2 heads of 128 rows take {small['dash']:.2f}"
             f" ms, and {small['cuDNN, bshd']:.2f} by cuDNN ([record]({link(of_jax[1])}))."
+            + of_forward(of_jax[0], "cuDNN's")
         ),
     ]
     times, other = (
@@ -188,7 +189,7 @@ def front_ends(packed: tuple[dict, str], of_jax: tuple[dict, str], host: tuple[d
             f" ([record]({link(host[1])})). Such times differ between machines: another one took"
             f" {other['microseconds']['attention, each of 20']:.0f} beside"
             f" {other['microseconds']['SDPA, CUDNN_ATTENTION, each of 20']:.0f}"
-            f" ([record]({link(packed[1])}))."
+            f" ([record]({link(packed[1])}))." + of_forward(host[0], "cuDNN's")
         ),
     ]
     return "\n" + "\n".join(lines) + "\n\n"

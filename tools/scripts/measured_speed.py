@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import textwrap
 
-from measured import by_problem, by_shape, link, mean
+from measured import by_problem, by_shape, link, mean, of_forward
 
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
@@ -272,6 +272,7 @@ def both_ways(record: dict, name: str) -> str:
             f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of"
             f" {record['rounds']} rounds ([record]({link(name)})), milliseconds. Only dash and"
             f" `SDPA flash det` are deterministic. The fastest is bold.{left_out}"
+            + of_forward(record, "cuDNN's")
         ),
         "",
         "| head dim, mask | heads | rows of q x k | batch | "

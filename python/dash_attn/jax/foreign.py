@@ -1,11 +1,11 @@
-"""cuDNN's forward pass, which takes the place of dash's by name."""
+"""cuDNN's forward pass, which takes the place of dash's by name. Its functions are JAX's own, which
+JAX may move: they are imported where a call names it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import jax
-from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 from ..kernel.problem import CUDNN, FULL, PACKED, Window, refusal_of_rectangle
 from .operator import Call
@@ -53,6 +53,7 @@ def foreign_forward(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any
 def by_cudnn(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
     """Without a sink. Not by `jax.nn.dot_product_attention`, which computes the same, but rounds
     the LSE to the type of o."""
+    cudnn = _functions()
     left, right = call.window
     return cudnn.dot_product_attention(
         q,
@@ -71,11 +72,17 @@ def operator_of_forward(has_sink: bool) -> str:
     return f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink
 
 
+def _functions() -> Any:
+    from jax._src.cudnn import fused_attention_stablehlo
+
+    return fused_attention_stablehlo
+
+
 def _version() -> int:
     """As cuDNN spells it; of a machine without one, of which `refusal_of_device` says so, the one
     that is needed."""
     try:
-        return cudnn.check_cudnn_version()
+        return _functions().check_cudnn_version()
     except RuntimeError:
         return APART_SINCE
 
