@@ -22,7 +22,7 @@ extern "C" {
 typedef struct DashWorldProblem {
   const int64_t *documents; /**< rows of each, from 1 to 2097152 */
   size_t numDocuments;
-  int64_t heads, kvHeads, headDim; /**< head dim: 64 or 128 */
+  int64_t heads, kvHeads, headDim; /**< head dim: a multiple of 8 up to 128 */
   DashStringRef element;           /**< "bf16" or "f16" */
   int32_t causal;                  /**< must be 1: a world serves causal masks only */
   int32_t keepsInputs; /**< 1: Q, K, V and O stay with the server from forward to backward */

@@ -12,7 +12,7 @@ using namespace mlir::dash::world;
 
 /// Limits of kernels, and of what fits a plan of 2 GB.
 static constexpr int64_t mostRows = 2097152, mostDocuments = 1 << 24, mostRanks = 1 << 16,
-                         mostHeads = 65535, mostUnits = int64_t(1) << 27;
+                         mostHeads = 65535, mostHeadDim = 128, mostUnits = int64_t(1) << 27;
 
 std::vector<std::vector<HomeRange>> mlir::dash::world::packedHomes(ArrayRef<int64_t> documents,
                                                                    int64_t ranks, int64_t rows) {
@@ -60,8 +60,9 @@ llvm::Error World::checkSizes() const {
                   p.kvHeads);
   if (p.heads % p.kvHeads)
     return refuse("{0} heads are not a multiple of {1} kv heads", p.heads, p.kvHeads);
-  if (p.headDim != 64 && p.headDim != 128)
-    return refuse("worlds have head dims 64 and 128, got {0}", p.headDim);
+  if (p.headDim < 8 || p.headDim > mostHeadDim || p.headDim % 8)
+    return refuse("worlds have head dims that are multiples of 8 up to {0}, got {1}", mostHeadDim,
+                  p.headDim);
   if (p.element != "bf16" && p.element != "f16")
     return refuse("kernels have elements bf16 and f16, got '{0}'", p.element);
   if (!p.isCausal)

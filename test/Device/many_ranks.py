@@ -36,6 +36,9 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
         (64, 2, 512, 1024, "float16"),
         (128, 1, 512, 2048, "bfloat16"),
         (128, 3, 512, 1536, "bfloat16"),
+        (96, 4, 2048, 6144, "bfloat16"),
+        (72, 2, 512, 1024, "float16"),
+        (8, 1, 512, 1536, "bfloat16"),
     )
     return [
         Test(f"many ranks {label}", name, run)
@@ -44,6 +47,9 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
             ("folds", folds),
             ("accurate", accurate),
             ("small leaves, head dim 64", lambda: one_hash(SMALL, 0, 64, 2)),
+            ("small leaves, head dim 96", lambda: one_hash(SMALL, 0, 96, 4)),
+            ("small leaves, head dim 120", lambda: one_hash(SMALL, 0, 120, 1)),
+            ("large leaves, head dim 40", lambda: one_hash(LARGE, 1, 40, 4)),
             ("small leaves", lambda: one_hash(SMALL, 0, 128, 4)),
             ("large leaves", lambda: one_hash(LARGE, 1, 128, 4)),
             ("small leaves, flash3", lambda: one_hash(SMALL, 0, 128, 4, "flash3")),
@@ -188,9 +194,26 @@ def sums_of_a_leaf(
             scale=scale,
         )
         memory = launch.run_kept()
-        sums = batches.sums_in(
-            memory, launch.plan.regions(), head_dim, kernel.manifest["program"]["tiles"]["q"]
-        )[:, :context]
+        of_leaf = batches.InFragments(
+            memory,
+            launch.plan.regions(),
+            context,
+            context,
+            head_dim,
+            kernel.manifest["program"]["tiles"]["q"],
+        )
+        sums = of_leaf.rows()
+        left = torch.randn(2, context - 77, head_dim, device="cuda", generator=generator)
+        both = of_leaf.rows(left)
+        with mock.patch.object(tree, "in_one_pass", lambda: None):
+            for name, one, other in (
+                ("", sums, of_leaf.rows()),
+                (" and a left sibling", both, of_leaf.rows(left)),
+            ):
+                demand(
+                    torch.equal(one.view(torch.int32), other.contiguous().view(torch.int32)),
+                    f"sums{name} have other bits in one pass",
+                )
         for name, one in zip(("dk", "dv"), rounded(sums, scale, type_)):
             demand(
                 torch.equal(one, out[name][0, 0]),
@@ -236,7 +259,7 @@ def folds() -> dict[str, Any]:
     # No part promises a NaN's bits.
     left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
     here, there = fold(left, right.clone()), fold(left.cuda(), right.cuda())
-    with mock.patch.object(tree, "kernel", lambda: None):
+    with mock.patch.object(tree, "in_one_pass", lambda: None):
         by_operators = fold(left.cuda(), right.cuda())
     for name, one in (("one pass", there), ("PyTorch's operators", by_operators)):
         demand(
@@ -249,7 +272,7 @@ def folds() -> dict[str, Any]:
                 torch.equal(one.view(torch.int16), other.cpu().view(torch.int16)),
                 f"rounding to {dtype} differs",
             )
-    return {"elements": here.numel(), "has_kernel": tree.kernel() is not None}
+    return {"elements": here.numel(), "has_kernel": tree.in_one_pass() is not None}
 
 
 # ---- Worlds --------------------------------------------------------------------------------------

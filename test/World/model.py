@@ -40,7 +40,7 @@ def draw(source: random.Random) -> Problem:
         per_node,
         kv_heads * source.choice((1, 2, 3, 4, 8)),
         kv_heads,
-        source.choice((64, 128)),
+        source.choice((64, 128, 8 * source.randint(1, 16))),
         cut=cut,
         keeps_inputs=source.random() < 0.5,
         speeds=[source.randint(500, 1500) for _ in range(ranks)] if source.random() < 0.3 else [],

@@ -218,8 +218,8 @@ for options, message in (
         "expected from 1 to 65535 heads and kv heads, got 0 and 8",
     ),
     (
-        ["--world", "--documents=mixed:1", "--head-dim=96"],
-        "worlds have head dims 64 and 128, got 96",
+        ["--world", "--documents=mixed:1", "--head-dim=100"],
+        "worlds have head dims that are multiples of 8 up to 128, got 100",
     ),
     (["--world", "--documents=mixed:1", "--cut=2"], "expected version 0 or 1 of the cut, got 2"),
     (["--world", "--documents=mixed:1", "--kept=all"], "expected --kept=none or inputs, got 'all'"),

@@ -6,6 +6,7 @@ test/Device/many_ranks.py has them on a GPU."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -52,17 +53,17 @@ def gradients(
     return scale * ds @ k, (ds.mT @ q).sum(0), (p.mT @ do).sum(0)
 
 
-def in_fragments(rows: torch.Tensor) -> torch.Tensor:
-    """As docs/binary-interface.md says, word by word: tiles of 64 rows of q, so two pieces of a kv
+def in_fragments(rows: torch.Tensor, pieces: int = 2) -> torch.Tensor:
+    """As docs/binary-interface.md says, word by word: of tiles of 64 rows of q, two pieces of a kv
     tile, each of half of the columns."""
-    tiles, width = -(-rows.shape[0] // 128), rows.shape[1] // 2
+    tiles, width = -(-rows.shape[0] // 128), rows.shape[1] // pieces
     padded = torch.cat(
         [rows, rows.new_full((tiles * 128 - rows.shape[0], rows.shape[1]), torch.nan)]
     )
     tile, piece, w, i, t, r, e = torch.meshgrid(
-        *map(torch.arange, (tiles, 2, 2, width // 8, 128, 2, 2)), indexing="ij"
+        *map(torch.arange, (tiles, pieces, 2, width // 8, 128, 2, 2)), indexing="ij"
     )
-    place = (tile * 2 + piece) * 128 * width + w * 64 * width + i * 512 + t * 4 + r * 2 + e
+    place = (tile * pieces + piece) * 128 * width + w * 64 * width + i * 512 + t * 4 + r * 2 + e
     row, column = (
         tile * 128 + 64 * w + 16 * (t // 32) + (t % 32) // 4 + 8 * r,
         piece * width + 8 * i + 2 * (t % 4) + e,
@@ -290,10 +291,53 @@ def one_pass() -> None:
     ] == words.view(torch.float32)[1].nan_to_num(1.0, 2.0, -2.0)[9000]
 
 
+def into_rows() -> None:
+    """Sums that lie in fragments are brought into rows, and added to a left sibling's, with the
+    bits of PyTorch's operators; tiles may have more columns than the head dim, and rows of the last
+    tile are left out. Nothing behind the sums is written."""
+    generator = torch.Generator().manual_seed(2)
+    for columns, head_dim, pieces, end, before in (
+        (64, 64, 2, 128, 0),
+        (128, 128, 2, 300, 256),
+        (128, 120, 1, 257, 128),
+        (96, 96, 2, 130, 1),
+        (96, 72, 1, 77, 77),
+        (64, 8, 2, 640, 512),
+    ):
+        words = torch.randint(-(2**31), 2**31, (3, end, columns), generator=generator).int()
+        words[..., ::3] &= ~0x7F000000
+        words[1, :, 2::7] = (words[0, :, 2::7] ^ -(2**31)) + 1
+        sums = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
+        left = sums[[2, 0], :before, :head_dim].contiguous()
+        expected = sums[:2, :, :head_dim].clone()
+        parts = [torch.full((128,), 7, dtype=torch.uint8)]
+        regions, at = {}, 128
+        for name, one in (("dk_sum", sums[0]), ("dv_sum", sums[1])):
+            parts += [in_fragments(one, pieces).view(torch.uint8), parts[0]]
+            regions[name] = SimpleNamespace(offset=at, bytes=parts[-2].numel())
+            at += parts[-2].numel() + 128
+        memory = torch.cat(parts)
+        of_leaf = batches.InFragments(memory, regions, end, end, head_dim, 128 // pieces)
+        assert of_leaf.columns == columns
+        for other in (None, left) if before else (None,):
+            if other is not None:
+                expected = tree.fold(other, expected)
+            by_operators = of_leaf.rows(other)
+            out = torch.full((2 * end * head_dim + 1,), 7.0)
+            given = out[:-1].view(2, end, head_dim)
+            fold_kernel.take(of_leaf.words[0], of_leaf.distance, other, given, columns, pieces)
+            for one in (by_operators, given):
+                assert torch.equal(
+                    one.contiguous().view(torch.int32), expected.contiguous().view(torch.int32)
+                ), (columns, head_dim, pieces, other is None)
+            assert out[-1] == 7
+        assert before < 100 or (expected.view(torch.int32) & 0x7F800000 == 0).sum() > 100
+
+
 def certificates() -> None:
     """One of dash's own forward names each of its kernels."""
     with mock.patch.object(batches, "refusal_of_device", lambda _: None):
-        for head_dim, count in ((64, 2), (128, 1)):
+        for head_dim, count in ((64, 2), (96, 2), (120, 1), (128, 1)):
             device = torch.device("cpu")
             given = 0.1, 2, head_dim, torch.bfloat16, device
             own = batches.Batches(*given)
@@ -315,6 +359,14 @@ def programs() -> None:
             and '"apart"' not in manifest
             and '"delta"' in manifest
         ), group
+    for head_dim, columns in ((8, 64), (72, 96), (96, 96), (120, 128)):
+        # Tiles of sums are as wide as a kernel's, whatever the head dim is.
+        manifest = json.loads(
+            texts_of(batches.wanted_of_leaf(head_dim, torch.float16, 2, 64, 64))[0]
+        )
+        sizes = {one["name"]: one["bytes"] for one in manifest["workspace"]}
+        assert sizes["dk_sum"] == f"batch*kv_heads*kv_tiles*{4 * 128 * columns}", sizes
+        assert sizes["dv_sum"] == sizes["dk_sum"]
     one, other = (batches._certificates(128, dtype, 4) for dtype in (torch.bfloat16, torch.float16))
     assert len({*one, *other}) == 5 and all(
         line.startswith(("sha256:", "orders of dash ")) for line in one
@@ -329,6 +381,7 @@ def programs() -> None:
 
 
 one_pass()
+into_rows()
 by_stand_ins()
 certificates()
 programs()

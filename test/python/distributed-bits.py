@@ -72,12 +72,25 @@ def same_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
     for heads, kv_heads, head_dim, dtype in (
         (3, 3, 128, torch.float16),
         (8, 1, 64, torch.bfloat16),
+        (4, 2, 96, torch.bfloat16),
+        (2, 2, 40, torch.float16),
+        (3, 1, 8, torch.bfloat16),
     ):
         shape = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "dtype": dtype}
         given = whole((700, 130), dtype, heads, kv_heads, head_dim)
         one, other = (
             hashes(
-                found_of(made(ranks, (700, 130), kind="random", halves=ranks > 1, **shape), given)
+                found_of(
+                    made(
+                        ranks,
+                        (700, 130),
+                        kind="random",
+                        halves=ranks > 1,
+                        twice=0.5 * (ranks > 1),
+                        **shape,
+                    ),
+                    given,
+                )
             )
             for ranks in (1, 4)
         )

@@ -58,7 +58,7 @@ def refusals() -> None:
                 " others"
             ),
         ),
-        ({"head_dim": 96}, "worlds have head dims 64 and 128, got 96"),
+        ({"head_dim": 100}, "worlds have head dims that are multiples of 8 up to 128, got 100"),
         ({"heads": 3}, "3 heads are not a multiple of 2 kv heads"),
         ({"heads": 4.5}, "heads: expected whole numbers, found 4.5 at 0"),
         (
@@ -208,7 +208,7 @@ def disagreeing(rank: int) -> list[str]:
         {"cut": 1},
         {"halves": True},
         {"window": (3, 0)},
-        {"head_dim": 32},
+        {"head_dim": 136},
     ):
         given = base | (other if rank == 1 else {})
         if "kernel" in other:  # another version of what computes leaves
@@ -240,7 +240,7 @@ def disagreements() -> None:
         "cut: expected the same on all ranks, found 0 on rank 0, 1 on rank 1",
         "halves: expected the same on all ranks, found false on rank 0, true on rank 1",
         f"rank 1: window: expected None, found (3, 0): {NOT_SERVED}",
-        "rank 1: worlds have head dims 64 and 128, got 32",
+        "rank 1: worlds have head dims that are multiples of 8 up to 128, got 136",
     ]
     for wanted, message in zip(expected, every[0], strict=True):
         assert (

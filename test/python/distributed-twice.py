@@ -48,7 +48,7 @@ class Faulty:
         for leaf, dq, sums, rounded in self.kernel.backward(plan, runs, rows):
             is_here = runs[0].rank == self.rank and leaf.document == self.document
             self._flip(is_here, "dq", dq)
-            self._flip(is_here, "dk", sums[0])
+            self._flip(is_here, "dk", sums.values[0])
             yield leaf, dq, sums, rounded
 
 

@@ -36,6 +36,7 @@ from ..torch import flash3, foreign, pieces
 from ..torch.forward import launch_forward
 from ..torch.kernels import kernel_of, kernels_for
 from ..torch.problem import ELEMENTS, refusal_of_device
+from . import tree
 from .kept import KeptKernel
 from .leaves import Gradients
 from .plan import DELTA, DO, LSE, K, Plan, Q, Run, V
@@ -47,6 +48,7 @@ MOST_ROWS = 1 << 20  # of contexts that one forward takes, and that one list doe
 MOST_SEQUENCES = 1 << 14
 # of the bound that FlashAttention is told: of lists of single rows it takes another way
 FEWEST_ROWS = 2
+KV_TILE = 128  # rows
 
 
 def _own_forward(head_dim: int, dtype: torch.dtype) -> str:
@@ -217,34 +219,56 @@ class Batches:
         given = self._given(leaf, rows)
         kernel = kernel_of_leaf(self.head_dim, self.dtype, self.group, leaf.q_rows, leaf.context)
         launch = kernel.bind(o=None, **given, scale=self.scale)
-        memory = launch.run_kept()
-        sums = sums_in(
-            memory, launch.plan.regions(), self.head_dim, kernel.manifest["program"]["tiles"]["q"]
+        sums = InFragments(
+            launch.run_kept(),
+            launch.plan.regions(),
+            leaf.end,
+            leaf.context,
+            self.head_dim,
+            kernel.manifest["program"]["tiles"]["q"],
         )
-        return leaf, given["dq"][0, :, : leaf.end - leaf.first], sums[:, : leaf.end], None
+        return leaf, given["dq"][0, :, : leaf.end - leaf.first], sums, None
 
 
-def sums_in(
-    memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, q_tile: int
-) -> torch.Tensor:
-    """The f32 sums of dK and dV that a kernel left in its workspace, [2, rows of whole kv tiles,
-    head_dim]."""
-    words = [
-        memory[one.offset : one.offset + one.bytes].view(torch.float32)
-        for one in (regions["dk_sum"], regions["dv_sum"])
-    ]
-    sums = torch.empty(
-        (2, words[0].numel() // head_dim, head_dim), dtype=torch.float32, device=memory.device
-    )
-    for out, one in zip(sums, words):
-        write_rows(one, out, q_tile)
-    return sums
+class InFragments:
+    """The sums of dK and dV that a kernel left in its workspace. Their tiles have the columns of
+    the kernel's, which may be more than the head dim. end: rows of them; context: as computed."""
+
+    def __init__(
+        self,
+        memory: torch.Tensor,
+        regions: Mapping[str, Region],
+        end: int,
+        context: int,
+        head_dim: int,
+        q_tile: int,
+    ) -> None:
+        self.words = [
+            memory[one.offset : one.offset + one.bytes].view(torch.float32)
+            for one in (regions["dk_sum"], regions["dv_sum"])
+        ]
+        self.distance = (regions["dv_sum"].offset - regions["dk_sum"].offset) // 4
+        self.tiles, self.pieces = -(-context // KV_TILE), KV_TILE // q_tile
+        self.columns = self.words[0].numel() // (self.tiles * KV_TILE)
+        self.shape = 2, end, head_dim
+
+    def rows(self, left: torch.Tensor | None = None) -> torch.Tensor:
+        words, (_, end, head_dim) = self.words[0], self.shape
+        kernels = tree.in_one_pass() if words.is_cuda else None
+        if kernels is not None and (left is None or left[0].is_contiguous()):
+            out = words.new_empty(self.shape)
+            kernels.take(words, self.distance, left, out, self.columns, self.pieces)
+            return out
+        every = words.new_empty((2, self.tiles * KV_TILE, self.columns))
+        for out, one in zip(every, self.words):
+            write_rows(one, out, self.pieces)
+        found = every[:, :end, :head_dim]
+        return found if left is None else tree.fold(left, found)
 
 
-def write_rows(words: torch.Tensor, out: torch.Tensor, q_tile: int) -> None:
+def write_rows(words: torch.Tensor, out: torch.Tensor, count: int) -> None:
     """words: sums in fragment order, piece after piece (docs/binary-interface.md); out: the same
-    as [rows, head_dim], whole kv tiles."""
-    count = 128 // q_tile  # of pieces, each of columns
+    as [rows, columns], whole kv tiles; count: of pieces, each of columns."""
     width = out.shape[1] // count
     # tile, piece, warpgroup, i, warp, lane / 4, lane % 4, r, e
     fragments = words.view(-1, count, 2, width // 8, 4, 8, 4, 2, 2)

@@ -11,10 +11,28 @@ import torch
 from .plan import Plan, Run
 from .problem import Leaf
 from .rows import Rows
+from .tree import fold
 
-Gradients = tuple[
-    Leaf, torch.Tensor, "torch.Tensor | None", "tuple[torch.Tensor, torch.Tensor] | None"
-]
+
+class LeafSums(Protocol):
+    """The f32 sums of dK and dV of a leaf, without the factor, where a kernel left them."""
+
+    def rows(self, left: torch.Tensor | None = None) -> torch.Tensor:
+        """[2, context, head_dim], which the caller may change. left: the sum of a left sibling,
+        which has fewer rows; it is added (`tree.fold`)."""
+
+
+class InRows:
+    """Those that are in rows."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values
+
+    def rows(self, left: torch.Tensor | None = None) -> torch.Tensor:
+        return self.values if left is None else fold(left, self.values)
+
+
+Gradients = tuple[Leaf, torch.Tensor, "LeafSums | None", "tuple[torch.Tensor, torch.Tensor] | None"]
 
 
 class LeafKernel(Protocol):
@@ -25,8 +43,7 @@ class LeafKernel(Protocol):
         heads, rows] of float32, natural logarithms. rows: where q, k and v are read from."""
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
-        """For each leaf: dq as [query heads, rows, head_dim]; and the f32 sums of dK and dV
-        without the factor, [2, context, head_dim], which the caller may change; or, of a
+        """For each leaf: dq as [query heads, rows, head_dim]; and the sums of dK and dV; or, of a
         document of one leaf, dk and dv, rounded. Leaves of a kv head of a document come in
         ascending order. rows: where q, k, v, do, lse and delta are read from."""
 

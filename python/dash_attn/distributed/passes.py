@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
 from ..torch.delta import delta_of
 from .exchange import Program, Transfer
+from .leaves import InRows, LeafKernel, LeafSums
 from .plan import (
     BACKWARD,
     DELTA,
@@ -33,11 +33,7 @@ from .plan import (
 from .problem import Leaf
 from .rows import Format, Piece, Rows
 from .sums import Part, ServerFolds, Sums, add_rounded
-from .tree import Node
 from .twice import Call, Result, Twice, again, checks_of, hashes_of, messages_of, results_of_homes
-
-if TYPE_CHECKING:
-    from .leaves import LeafKernel
 
 
 class Pass:
@@ -207,7 +203,7 @@ class Backward(Pass):
         for leaf, dq, sums, whole in self.kernel.backward(
             self.plan, self.plan.runs(self.rank), self.rows
         ):
-            self._hash(leaf, dq, sums, whole)
+            sums = self._hash(leaf, dq, sums, whole)
             self.rows.add(DQ, leaf.document, Piece(leaf.head, 1, leaf.first, leaf.end, dq[None]))
             if whole is not None:
                 for tensor, values in zip((DK, DV), whole):
@@ -215,29 +211,27 @@ class Backward(Pass):
                         tensor, leaf.document, Piece(leaf.head, 1, 0, leaf.end, values[None, None])
                     )
             elif leaf.is_whole:
-                add_rounded(
-                    self.rows, leaf.document, leaf.head, Part(0, leaf.end, sums), self.sums.scale
-                )
+                part = Part(0, leaf.end, sums.rows())
+                add_rounded(self.rows, leaf.document, leaf.head, part, self.sums.scale)
             else:
-                self.sums.add(
-                    leaf.document, leaf.head, Node(0, leaf.number), Part(0, leaf.end, sums)
-                )
-                folds.advance(leaf.document, leaf.head)
+                folds.add(leaf, sums)
         folds.finish()
 
     def _hash(
         self,
         leaf: Leaf,
         dq: torch.Tensor,
-        sums: torch.Tensor | None,
+        sums: LeafSums | None,
         whole: tuple[torch.Tensor, torch.Tensor] | None,
-    ) -> None:
+    ) -> LeafSums | None:
         """Hashes of a leaf that is computed twice, before folds change its sums."""
         if (place := self.sampled.get((leaf.document, leaf.head, leaf.number))) is not None:
+            sums = None if sums is None else InRows(sums.rows())
             lse = self.rows.head(LSE, leaf.document, leaf.head, leaf.first, leaf.end)
             self.twice.results.append(
                 Result(self.call.number, place, self.rank, hashes_of(lse, dq, sums, whole), None)
             )
+        return sums
 
     def _send_checks(self) -> Program:
         phase = checks_of(self.plan, self.form, self.call.samples, self.rank).phase

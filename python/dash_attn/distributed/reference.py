@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from .leaves import Gradients
+from .leaves import Gradients, InRows
 from .plan import DELTA, DO, LSE, K, Plan, Q, Run, V
 from .rows import Rows
 
@@ -86,7 +86,7 @@ class Reference:
                         sums,
                     )
                     dq[:, part] = (found * self.scale).to(dq.dtype)
-                yield leaf, dq, sums, None
+                yield leaf, dq, InRows(sums), None
 
     def _backward(
         self,

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import torch
 
+from .leaves import LeafSums
 from .plan import DK, DV, SUMS, Fold, Message, Plan
+from .problem import Leaf
 from .rows import Piece, Rows
 from .tree import Node, fold, root_of, rounded
 
@@ -120,6 +122,13 @@ class Sums:
     def has(self, document: int, head: int, node: Node) -> bool:
         return bool(self._parts.get((document, head, node)))
 
+    def taken(self, document: int, head: int, node: Node) -> torch.Tensor | None:
+        """All rows of a node that this rank has made by itself; they are asked for once."""
+        if not self.has(document, head, node):
+            return None
+        ((_, _, values),) = self._parts.pop((document, head, node))
+        return values
+
     def round_roots(self) -> None:
         """Sums that are complete become dK and dV."""
         for document, head, node in list(self._parts):
@@ -138,7 +147,7 @@ def add_rounded(rows: Rows, document: int, head: int, part: Part, scale: float) 
 
 class ServerFolds:
     """Folds of nodes of which a rank computes all leaves: each is done as soon as it has both
-    children, so that few sums live."""
+    children, so that few sums live. Where a leaf is the right child, it is added as it is read."""
 
     def __init__(self, sums: Sums, folds: list[Fold]) -> None:
         self._sums, self._folds = sums, defaultdict(deque)
@@ -146,7 +155,20 @@ class ServerFolds:
             for head in range(one.head, one.head + one.heads):
                 self._folds[one.document, head].append(one)
 
-    def advance(self, document: int, head: int) -> None:
+    def add(self, leaf: Leaf, of_leaf: LeafSums) -> None:
+        document, head, node, left = leaf.document, leaf.head, Node(0, leaf.number), None
+        folds = self._folds[document, head]
+        if folds:
+            above = Node(folds[0].level, folds[0].index)
+            if above.right(leaf.document_leaves) == node:
+                left = self._sums.taken(document, head, above.left)
+            if left is not None:
+                node = above
+                folds.popleft()
+        self._sums.add(document, head, node, Part(0, leaf.end, of_leaf.rows(left)))
+        self._advance(document, head)
+
+    def _advance(self, document: int, head: int) -> None:
         folds, leaves = self._folds[document, head], len(self._sums.plan.leaves.of(document))
         while folds:
             one = folds[0]

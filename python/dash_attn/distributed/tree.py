@@ -8,8 +8,7 @@ is the sum of its two children.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -54,24 +53,23 @@ def fold(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     rows: those that only `right` has are taken as they are. Rounded to nearest even; subnormal
     numbers that go in or come out are zeros of their sign. Written into `right`."""
     both = right[:, : left.shape[1]]
-    add = kernel() if right.is_cuda else None
-    if add is None or not all(one.is_contiguous() for pair in (left, both) for one in pair):
+    kernels = in_one_pass() if right.is_cuda else None
+    if kernels is None or not all(one.is_contiguous() for pair in (left, both) for one in pair):
         both.copy_(flushed(flushed(left) + flushed(both)))
         return right
     for one, other in zip(left, both):
-        add(one, other)
+        kernels.add(one, other)
     return right
 
 
 @functools.cache
-def kernel() -> Callable[[torch.Tensor, torch.Tensor], None] | None:
-    """Adds the first of two tensors to the second, as `fold` does, on their device; None where
-    there is no Triton."""
+def in_one_pass() -> Any:
+    """Kernels that add, and that bring sums into rows; None where there is no Triton."""
     try:
-        from .fold_kernel import add
+        from . import fold_kernel
     except ImportError:
         return None
-    return add
+    return fold_kernel
 
 
 def rounded(

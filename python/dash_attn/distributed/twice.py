@@ -29,7 +29,7 @@ from .rows import Format, Rows, tensors_of
 
 if TYPE_CHECKING:
     from .exchange import Exchange
-    from .leaves import LeafKernel
+    from .leaves import LeafKernel, LeafSums
 
 INPUTS = (Q | DO | LSE | DELTA, K | V)
 HASHES = 5  # of the LSE, dq, what becomes dk and dv, and o
@@ -174,12 +174,12 @@ def checks_of(plan: Plan, form: Format, samples: Sequence[Sample], rank: int) ->
 def hashes_of(
     lse: torch.Tensor,
     dq: torch.Tensor,
-    sums: torch.Tensor | None,
+    sums: LeafSums | None,
     whole: tuple[torch.Tensor, torch.Tensor] | None,
     o: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """o: [query heads, rows, head_dim], or None where homes hash it."""
-    last = whole if whole is not None else sums
+    last = whole if sums is None else sums.rows()
     assert last is not None
     found = [hash_words(as_words(one.contiguous())) for one in (lse, dq, last[0], last[1])]
     return torch.stack(

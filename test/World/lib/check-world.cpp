@@ -30,7 +30,7 @@ static WorldProblem randomProblem(RandomNumbers &random) {
   int64_t group = groups[random.below(5)];
   p.kvHeads = 1 + random.below(4);
   p.heads = group * p.kvHeads;
-  p.headDim = random.below(2) ? 64 : 128;
+  p.headDim = random.below(4) ? 64 << random.below(2) : 8 * (1 + random.below(16));
   p.ranksPerNode = 1 + random.below(8);
   p.ranks = random.below(4)
                 ? p.ranksPerNode * (1 + random.below((random.below(8) ? 12 : 64) / p.ranksPerNode))
