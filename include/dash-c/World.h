@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#define DASH_WORLD_KEEPS_ALL (-1)
+
 /** Documents, the places of their rows, and the ranks that compute. */
 typedef struct DashWorldProblem {
   const int64_t *documents; /**< rows of each, from 1 to 2097152 */
@@ -25,8 +27,9 @@ typedef struct DashWorldProblem {
   int64_t heads, kvHeads, headDim; /**< head dim: a multiple of 8 up to 128 */
   DashStringRef element;           /**< "bf16" or "f16" */
   int32_t causal;                  /**< must be 1: a world serves causal masks only */
-  int32_t keepsInputs; /**< 1: Q, K, V and O stay with the server from forward to backward */
-  int64_t cut;         /**< version of the cut: 1; 0 is scaled down, for tests */
+  int64_t kept; /**< bytes of inputs that may stay with a rank from a forward to its backward: 0:
+                     none; DASH_WORLD_KEEPS_ALL: all */
+  int64_t cut;  /**< version of the cut: 1; 0 is scaled down, for tests */
   int64_t ranks, ranksPerNode;
   const int64_t
       *homes; /**< 4 numbers each: rank, document, first row, rows; in the order of a rank's rows */
@@ -120,6 +123,7 @@ typedef struct DashWorldFigures {
 typedef struct DashWorldFacts {
   int64_t numRuns, numFolds, numForwardPhases, numBackwardPhases;
   int64_t memory; /**< bytes of buffers on the fullest rank */
+  int64_t kept;   /**< bytes that stay with a rank from forward to backward, on the fullest one */
   DashWorldFigures forward, backward;
 } DashWorldFacts;
 
@@ -130,6 +134,7 @@ DASH_CAPI_EXPORTED void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts
 #define DASH_WORLD_MESSAGE_WIDTH 13
 #define DASH_WORLD_FOLD_WIDTH 9
 #define DASH_WORLD_BUFFER_WIDTH 2
+#define DASH_WORLD_KEPT_WIDTH 3
 #define DASH_WORLD_FORWARD 0
 #define DASH_WORLD_BACKWARD 1
 
@@ -139,6 +144,8 @@ DASH_CAPI_EXPORTED void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts
  * rank that does not exist. rank: selects its lines; -1 for all.
  *
  * Runs:     rank, document, kv head, first leaf, end leaf.
+ * Kept:     document, kv head, kv heads: what the servers of their leaves receive in a forward
+ *           stays with them, beside the LSE, and a backward brings their dO and delta alone.
  * Messages: from, to, tensors, document, kv head, kv heads, first row, end row, level and index of
  *           the node whose sums these are, offset in the sender's buffer, offset in the receiver's,
  *           bytes. In the order of the sender's buffer; with `rank`, those that it sends or
@@ -151,6 +158,7 @@ DASH_CAPI_EXPORTED void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts
  */
 DASH_CAPI_EXPORTED size_t dashWorldPlanGetRuns(DashWorldPlan plan, int64_t rank, int64_t *lines,
                                                size_t capacity);
+DASH_CAPI_EXPORTED size_t dashWorldPlanGetKept(DashWorldPlan plan, int64_t *lines, size_t capacity);
 DASH_CAPI_EXPORTED size_t dashWorldPlanGetMessages(DashWorldPlan plan, int32_t pass, int64_t phase,
                                                    int64_t rank, int64_t *lines, size_t capacity);
 DASH_CAPI_EXPORTED size_t dashWorldPlanGetBuffers(DashWorldPlan plan, int32_t pass, int64_t phase,

@@ -68,7 +68,7 @@ static launch::Outcome readProblem(const DashWorldProblem &given, WorldProblem &
   problem.headDim = given.headDim;
   problem.element = toStringRef(given.element).str();
   problem.isCausal = given.causal;
-  problem.keepsInputs = given.keepsInputs;
+  problem.kept = given.kept;
   problem.cutVersion = given.cut;
   problem.ranks = given.ranks;
   problem.ranksPerNode = given.ranksPerNode;
@@ -217,8 +217,10 @@ void dashWorldPlanGetFacts(DashWorldPlan plan, DashWorldFacts *facts) {
   facts->numFolds = of.folds.size();
   facts->numForwardPhases = numForwardPhases;
   facts->numBackwardPhases = numBackwardPhases;
-  for (int64_t rank = 0; rank < world.problem().ranks; ++rank)
+  for (int64_t rank = 0; rank < world.problem().ranks; ++rank) {
     facts->memory = std::max(facts->memory, memoryOf(world, of, rank));
+    facts->kept = std::max(facts->kept, of.keptBytes[rank]);
+  }
   facts->forward = toSeconds(figuresOf(world, forwardLoad(world, of), /*isForward=*/true));
   facts->backward = toSeconds(figuresOf(world, backwardLoad(world, of)));
 }
@@ -229,6 +231,14 @@ size_t dashWorldPlanGetRuns(DashWorldPlan plan, int64_t rank, int64_t *lines, si
     for (const Run &run : get(plan)->plan.runs)
       if (rank == -1 || run.rank == rank)
         out.add(run.rank, run.document, run.kvHead, run.firstLeaf, run.endLeaf);
+  return out.size();
+}
+
+size_t dashWorldPlanGetKept(DashWorldPlan plan, int64_t *lines, size_t capacity) {
+  Lines out(lines, capacity);
+  if (plan.ptr)
+    for (const KeptHeads &heads : get(plan)->plan.kept)
+      out.add(heads.document, heads.kvHead, heads.kvHeads);
   return out.size();
 }
 

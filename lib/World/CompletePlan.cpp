@@ -44,11 +44,13 @@ WorldPlan mlir::dash::world::completePlan(const World &world, std::string kind,
   plan.kind = std::move(kind);
   beginPhases(plan);
   plan.runs = runsOf(world, owners);
+  plan.kept = keptOf(world, owners);
   Exchange(world, owners, plan).plan();
   for (Phase &phase : plan.forward)
     layOut(world, phase);
   for (Phase &phase : plan.backward)
     layOut(world, phase);
   plan.sumBytes = sumBytesOf(world, plan.runs);
+  plan.keptBytes = keptBytesOf(world, plan);
   return plan;
 }

@@ -21,7 +21,9 @@ void Exchange::plan() {
     };
     for (kvHead = 0; kvHead < problem.kvHeads; kvHead += kvHeads) {
       ranks = ofHead(kvHead);
-      for (kvHeads = 1; kvHead + kvHeads < problem.kvHeads && ofHead(kvHead + kvHeads) == ranks;)
+      areKept = kept.has(document, kvHead);
+      for (kvHeads = 1; kvHead + kvHeads < problem.kvHeads && ofHead(kvHead + kvHeads) == ranks &&
+                        kept.has(document, kvHead + kvHeads) == areKept;)
         ++kvHeads;
       planHeads();
     }
@@ -59,14 +61,13 @@ void Exchange::sendTo(Phase &phase, uint32_t what, int32_t from, int32_t to, int
 }
 
 void Exchange::sendQueries() {
-  bool keeps = world.problem().keepsInputs;
   for (const Served &run : served)
     for (const Home &home : world.homesOf(document)) {
       int64_t first = std::max(run.firstRow, home.first), end = std::min(run.endRow, home.end);
       sendTo(result.forward[ForwardInputs], Q, home.rank, run.rank, first, end);
       sendTo(result.forward[ForwardOutputs], O | LSE, run.rank, home.rank, first, end);
-      sendTo(result.backward[BackwardInputs], keeps ? DO | Delta : Q | DO | LSE | Delta, home.rank,
-             run.rank, first, end);
+      sendTo(result.backward[BackwardInputs], areKept ? DO | Delta : Q | DO | LSE | Delta,
+             home.rank, run.rank, first, end);
       sendTo(result.backward[Gradients], DQ, run.rank, home.rank, first, end);
     }
 }
@@ -79,13 +80,13 @@ void Exchange::sendContext() {
   llvm::sort(readers, [](const Reader &a, const Reader &b) {
     return std::pair(a.rank, a.rows) < std::pair(b.rank, b.rows);
   });
-  size_t kept = 0;
+  size_t count = 0;
   for (const Reader &reader : readers)
-    if (kept > 0 && readers[kept - 1].rank == reader.rank)
-      readers[kept - 1].rows = reader.rows;
+    if (count > 0 && readers[count - 1].rank == reader.rank)
+      readers[count - 1].rows = reader.rows;
     else
-      readers[kept++] = reader;
-  readers.resize(kept);
+      readers[count++] = reader;
+  readers.resize(count);
   for (const Home &home : world.homesOf(document))
     for (size_t begin = 0, end; begin < readers.size(); begin = end) {
       int64_t node = world.nodeOf(readers[begin].rank);
@@ -100,7 +101,7 @@ void Exchange::relay(const Home &home, ArrayRef<Reader> inNode) {
                   const Reader &reader) {
     int64_t end = std::min(home.end, reader.rows);
     sendTo(result.forward[forward], K | V, from, reader.rank, home.first, end);
-    if (!world.problem().keepsInputs)
+    if (!areKept)
       sendTo(result.backward[backward], K | V, from, reader.rank, home.first, end);
   };
   if (world.nodeOf(home.rank) == world.nodeOf(inNode.front().rank)) {

@@ -3,16 +3,16 @@
 #ifndef DASH_LIB_WORLD_EXCHANGE_H
 #define DASH_LIB_WORLD_EXCHANGE_H
 
-#include "dash/World/WorldPlan.h"
+#include "KeptUnits.h"
 
 namespace mlir::dash::world {
 
 /// Fills in a plan's messages and folds, document by document. Kv heads whose leaves are placed
-/// alike travel together.
+/// alike travel together, unless only one of them is kept.
 class Exchange {
 public:
   Exchange(const World &world, const Owners &owners, WorldPlan &plan)
-      : world(world), owners(owners), result(plan) {}
+      : world(world), owners(owners), result(plan), kept(world, plan.kept) {}
 
   void plan();
   /// Plans folds without messages.
@@ -64,11 +64,13 @@ private:
   const World &world;
   const Owners &owners;
   WorldPlan &result;
+  KeptUnits kept;
   bool onlyFolds = false;
 
   // For the current heads:
   int64_t document = 0, kvHead = 0, kvHeads = 0, leaves = 0;
   ArrayRef<int32_t> ranks; ///< of each leaf
+  bool areKept = false;
   std::vector<Served> served;
   std::vector<Reader> readers;
   std::vector<std::vector<int32_t>> ranksOf, groupsOf; ///< for each node: the only one below, or -1

@@ -61,9 +61,18 @@ static bool readHomes(const json::Value &value, WorldProblem &problem, json::Pat
   return true;
 }
 
+static bool readKept(const json::Value &value, int64_t &kept) {
+  if (std::optional<StringRef> word = value.getAsString()) {
+    kept = *word == "inputs" ? keepsAll : 0;
+    return *word == "none" || *word == "inputs";
+  }
+  std::optional<int64_t> bytes = value.getAsInteger();
+  kept = bytes.value_or(0);
+  return bytes && kept >= 0;
+}
+
 static bool readProblem(const json::Value &value, WorldProblem &problem, json::Path path) {
   json::ObjectMapper object(value, path);
-  std::string kept;
   if (!object ||
       !hasOnlyKeys(value, path,
                    {"documents", "heads", "kvHeads", "headDim", "element", "causal", "cut", "ranks",
@@ -73,13 +82,17 @@ static bool readProblem(const json::Value &value, WorldProblem &problem, json::P
       !object.map("element", problem.element) || !object.map("causal", problem.isCausal) ||
       !object.map("cut", problem.cutVersion) || !object.map("ranks", problem.ranks) ||
       !object.map("ranksPerNode", problem.ranksPerNode) || !object.map("speeds", problem.speeds) ||
-      !object.map("memory", problem.memory) || !object.map("kept", kept))
+      !object.map("memory", problem.memory))
     return false;
-  if (kept != "none" && kept != "inputs") {
-    path.field("kept").report("expected none or inputs");
+  const json::Value *kept = value.getAsObject()->get("kept");
+  if (!kept) {
+    path.field("kept").report("missing value");
     return false;
   }
-  problem.keepsInputs = kept == "inputs";
+  if (!readKept(*kept, problem.kept)) {
+    path.field("kept").report("expected none, inputs or a number of bytes");
+    return false;
+  }
   const json::Value *homes = value.getAsObject()->get("homes");
   if (!homes) {
     path.field("homes").report("missing value");
@@ -205,6 +218,20 @@ static bool readRuns(const json::Value &value, std::vector<Run> &runs, json::Pat
   return true;
 }
 
+static bool readKeptHeads(const json::Value &value, std::vector<KeptHeads> &kept, json::Path path) {
+  const json::Array *list = readArray(value, path);
+  if (!list)
+    return false;
+  std::vector<int64_t> n;
+  for (auto [i, one] : llvm::enumerate(*list)) {
+    if (!json::fromJSON(one, n, path.index(i)) ||
+        !isAsLong(n.size(), 3, "expected 3 numbers", path.index(i)))
+      return false;
+    kept.push_back({n[0], n[1], n[2]});
+  }
+  return true;
+}
+
 static bool readFolds(const json::Value &value, std::vector<Fold> &folds, json::Path path) {
   const json::Array *list = readArray(value, path);
   if (!list)
@@ -236,7 +263,7 @@ static bool readAll(const json::Value &value, WorldProblem &problem, WorldPlan &
   if (!object ||
       !hasOnlyKeys(value, path,
                    {"version", "kind", "level", "problem", "prices", "figures", "ranks", "runs",
-                    "forward", "backward", "folds", "sumBytes"}) ||
+                    "keptHeads", "forward", "backward", "folds", "sumBytes", "keptBytes"}) ||
       !object.map("version", version))
     return false;
   if (version != 1) {
@@ -244,7 +271,7 @@ static bool readAll(const json::Value &value, WorldProblem &problem, WorldPlan &
     return false;
   }
   if (!object.map("kind", plan.kind) || !object.map("level", level) ||
-      !object.map("sumBytes", plan.sumBytes))
+      !object.map("sumBytes", plan.sumBytes) || !object.map("keptBytes", plan.keptBytes))
     return false;
   if (level != "world") {
     path.field("level").report("expected world");
@@ -261,6 +288,8 @@ static bool readAll(const json::Value &value, WorldProblem &problem, WorldPlan &
          read("prices",
               [&](auto &part, auto at) { return readPrices(part, problem.prices, at); }) &&
          read("runs", [&](auto &part, auto at) { return readRuns(part, plan.runs, at); }) &&
+         read("keptHeads",
+              [&](auto &part, auto at) { return readKeptHeads(part, plan.kept, at); }) &&
          read("forward",
               [&](auto &part, auto at) {
                 return readPhases(part, plan.forward, "expected 3 phases", at);

@@ -79,7 +79,8 @@ uint32_t RowCheck::tensorsToLookAt(const Phases &phases, const Lists &lists) con
 }
 
 bool RowCheck::isAsHeadBefore() const {
-  if (head == 0 || ranks != servers.slice(leafEnds.firstUnit(document, head - 1), leaves))
+  if (head == 0 || ranks != servers.slice(leafEnds.firstUnit(document, head - 1), leaves) ||
+      kept.has(document, head) != kept.has(document, head - 1))
     return false;
   auto hasBothOrNone = [&](auto &item) {
     return item.kvHead != head && item.kvHead + item.kvHeads != head;
@@ -108,8 +109,7 @@ llvm::Error RowCheck::checkHead() {
   if (llvm::Error error = checkComingHome("forward", plan.forward[ForwardOutputs],
                                           index.forward[ForwardOutputs][document], O | LSE))
     return error;
-  if (!world.problem().keepsInputs)
-    rows.clear();
+  rows.clear();
   if (llvm::Error error = checkInputs(/*isForward=*/false))
     return error;
   if (llvm::Error error = checkComingHome("backward", plan.backward[Gradients],
@@ -183,10 +183,10 @@ llvm::Error RowCheck::checkInputs(bool isForward) {
           return missing;
     return std::nullopt;
   };
-  uint32_t queries = isForward                     ? Q
-                     : world.problem().keepsInputs ? DO | Delta
-                                                   : Q | DO | LSE | Delta;
-  uint32_t context = isForward || !world.problem().keepsInputs ? K | V : 0;
+  // What is kept has arrived in the forward.
+  bool isKept = kept.has(document, head);
+  uint32_t queries = isForward ? Q : isKept ? DO | Delta : Q | DO | LSE | Delta;
+  uint32_t context = isForward || !isKept ? K | V : 0;
   for (int64_t leaf = 0; leaf < leaves; ++leaf) {
     int64_t first = leaf ? ends[leaf - 1] : 0;
     for (uint32_t tensors = (queries | context) & (isForward ? ofForward : ofBackward); tensors;

@@ -3,8 +3,8 @@
 #ifndef DASH_LIB_WORLD_VERIFYSTATE_H
 #define DASH_LIB_WORLD_VERIFYSTATE_H
 
+#include "KeptUnits.h"
 #include "Refuse.h"
-#include "dash/World/WorldPlan.h"
 #include <map>
 #include <optional>
 
@@ -120,7 +120,8 @@ class RowCheck {
 public:
   RowCheck(const World &world, const WorldPlan &plan, const LeafEnds &ends,
            ArrayRef<int32_t> servers)
-      : world(world), plan(plan), leafEnds(ends), servers(servers), index(world, plan) {}
+      : world(world), plan(plan), leafEnds(ends), servers(servers), index(world, plan),
+        kept(world, plan.kept) {}
   llvm::Error check();
 
 private:
@@ -154,6 +155,7 @@ private:
   const LeafEnds &leafEnds;
   ArrayRef<int32_t> servers;
   DocumentIndex index;
+  KeptUnits kept;
 
   // For the current head:
   int64_t document = 0, head = 0, leaves = 0;

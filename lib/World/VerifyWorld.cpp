@@ -206,9 +206,76 @@ static llvm::Error checkFoldForm(const World &world, const WorldPlan &plan, cons
   return llvm::Error::success();
 }
 
+/// Heads that are kept exist, once each. A message has only such heads or none of them, and a
+/// backward brings their dO and delta alone.
+static llvm::Error checkKept(const World &world, const WorldPlan &plan) {
+  const WorldProblem &problem = world.problem();
+  int64_t document = 0, head = 0;
+  for (auto [number, heads] : llvm::enumerate(plan.kept)) {
+    if (heads.document < 0 || heads.document >= world.numDocuments() || heads.kvHead < 0 ||
+        heads.kvHeads < 1 || heads.kvHead > problem.kvHeads - heads.kvHeads)
+      return refuse("kept heads {0}: document {1} or kv heads {2} to {3} do not exist", number,
+                    heads.document, heads.kvHead, heads.kvHead + heads.kvHeads);
+    if (std::pair(heads.document, heads.kvHead) < std::pair(document, head))
+      return refuse("kept heads {0}: kv head {1} of document {2} comes twice, or out of order",
+                    number, heads.kvHead, heads.document);
+    document = heads.document;
+    head = heads.kvHead + heads.kvHeads;
+  }
+  KeptUnits kept(world, plan.kept);
+  auto check = [&](StringRef pass, const Phase &phase, uint32_t allowed) -> llvm::Error {
+    for (auto [number, message] : llvm::enumerate(phase.messages)) {
+      int64_t count = 0;
+      for (int64_t head = 0; head < message.kvHeads; ++head)
+        count += kept.has(message.document, message.kvHead + head);
+      if (count != 0 && count != message.kvHeads)
+        return refuse("{0}: {1} of its {2} kv heads are kept, expected all or none",
+                      placeOf(pass, phase, number), count, message.kvHeads);
+      if (count != 0 && (message.what & ~allowed))
+        return refuse("{0}: expected {1} of kv heads that are kept, found {2}",
+                      placeOf(pass, phase, number), nameTensors(allowed),
+                      nameTensors(message.what));
+    }
+    return llvm::Error::success();
+  };
+  for (ForwardPhase phase : {ForwardInputs, ForwardRelays})
+    if (llvm::Error error = check("forward", plan.forward[phase], Q | K | V))
+      return error;
+  if (llvm::Error error = check("backward", plan.backward[BackwardInputs], DO | Delta))
+    return error;
+  return check("backward", plan.backward[BackwardRelays], 0);
+}
+
+/// What stays with each rank: what it received for kept heads, and their LSE where its row is at
+/// home elsewhere.
+static std::vector<int64_t> expectedKept(const World &world, const WorldPlan &plan,
+                                         const LeafEnds &ends, ArrayRef<int32_t> servers) {
+  std::vector<int64_t> bytes(world.problem().ranks);
+  KeptUnits kept(world, plan.kept);
+  for (ForwardPhase phase : {ForwardInputs, ForwardRelays})
+    for (const Message &message : plan.forward[phase].messages)
+      if (kept.has(message.document, message.kvHead))
+        bytes[message.to] += message.bytes;
+  for (const KeptHeads &heads : plan.kept)
+    for (int64_t head = heads.kvHead; head < heads.kvHead + heads.kvHeads; ++head) {
+      int64_t first = 0;
+      for (auto [leaf, end] : llvm::enumerate(ends.of(heads.document))) {
+        int32_t server = servers[ends.firstUnit(heads.document, head) + leaf];
+        for (const Home &home : world.homesOf(heads.document))
+          if (home.rank != server)
+            bytes[server] +=
+                4 * world.group() *
+                std::max<int64_t>(0, std::min(end, home.end) - std::max(first, home.first));
+        first = end;
+      }
+    }
+  return bytes;
+}
+
 /// While leaf n of a run is added, the sums of the largest aligned nodes of the leaves before it
 /// are live.
-static llvm::Error checkMemory(const World &world, const WorldPlan &plan, const LeafEnds &ends) {
+static llvm::Error checkMemory(const World &world, const WorldPlan &plan, const LeafEnds &ends,
+                               ArrayRef<int32_t> servers) {
   int64_t ranks = world.problem().ranks;
   std::vector<int64_t> needed(ranks);
   for (const Run &run : plan.runs) {
@@ -227,15 +294,25 @@ static llvm::Error checkMemory(const World &world, const WorldPlan &plan, const 
   }
   if (int64_t(plan.sumBytes.size()) != ranks)
     return refuse("expected bytes for sums of {0} ranks, found {1}", ranks, plan.sumBytes.size());
-  int64_t limit = world.problem().memory;
+  if (int64_t(plan.keptBytes.size()) != ranks)
+    return refuse("expected bytes that are kept of {0} ranks, found {1}", ranks,
+                  plan.keptBytes.size());
+  int64_t limit = world.problem().memory, budget = world.problem().kept;
+  std::vector<int64_t> kept = expectedKept(world, plan, ends, servers);
   for (int64_t rank = 0; rank < ranks; ++rank) {
+    if (plan.keptBytes[rank] != kept[rank])
+      return refuse("rank {0}: what is kept takes {1} bytes, found {2}", rank, kept[rank],
+                    plan.keptBytes[rank]);
+    if (budget != keepsAll && kept[rank] > budget)
+      return refuse("rank {0}: keeps {1} bytes from forward to backward, of {2} that it may", rank,
+                    kept[rank], budget);
     if (plan.sumBytes[rank] != needed[rank])
       return refuse("rank {0}: sums that are under way take {1} bytes, found {2}", rank,
                     needed[rank], plan.sumBytes[rank]);
     if (int64_t bytes = memoryOf(world, plan, rank); limit && bytes > limit)
       return refuse("rank {0}: buffers take {1} bytes, of {2} that it may use; use more ranks or "
                     "fewer tokens{3}",
-                    rank, bytes, limit, world.problem().keepsInputs ? ", or kept=none" : "");
+                    rank, bytes, limit, kept[rank] ? ", or keep fewer bytes" : "");
   }
   return llvm::Error::success();
 }
@@ -246,8 +323,6 @@ llvm::Error mlir::dash::world::verifyWorld(const World &world, const WorldPlan &
   std::vector<int32_t> servers(ends.firstUnit(world.numDocuments() - 1, problem.kvHeads), -1);
   if (llvm::Error error = checkRuns(world, plan, ends, servers))
     return error;
-  uint32_t queries = problem.keepsInputs ? DO | Delta : Q | DO | LSE | Delta;
-  uint32_t context = problem.keepsInputs ? 0 : K | V;
   struct {
     StringRef pass;
     const Phase &phase;
@@ -256,21 +331,23 @@ llvm::Error mlir::dash::world::verifyWorld(const World &world, const WorldPlan &
       {"forward", plan.forward[ForwardInputs], {Q | K | V}},
       {"forward", plan.forward[ForwardRelays], {K | V}},
       {"forward", plan.forward[ForwardOutputs], {O | LSE}},
-      {"backward", plan.backward[BackwardInputs], {queries | context}},
-      {"backward", plan.backward[BackwardRelays], {context}},
+      {"backward", plan.backward[BackwardInputs], {Q | DO | LSE | Delta | K | V}},
+      {"backward", plan.backward[BackwardRelays], {K | V}},
       {"backward", plan.backward[BackwardSums], {Sums}},
       {"backward", plan.backward[Gradients], {DQ, Sums, DK | DV}},
   };
   for (const auto &[pass, phase, kinds] : phases)
     if (llvm::Error error = checkForm(world, pass, phase, kinds))
       return error;
+  if (llvm::Error error = checkKept(world, plan))
+    return error;
   if (llvm::Error error = checkFoldForm(world, plan, ends))
     return error;
   for (const auto &[pass, phase, kinds] : phases)
     for (bool isSending : {true, false})
       if (llvm::Error error = checkBuffers(world, pass, phase, isSending))
         return error;
-  if (llvm::Error error = checkMemory(world, plan, ends))
+  if (llvm::Error error = checkMemory(world, plan, ends, servers))
     return error;
   return RowCheck(world, plan, ends, servers).check();
 }

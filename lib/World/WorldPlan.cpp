@@ -84,8 +84,5 @@ int64_t mlir::dash::world::memoryOf(const World &world, const WorldPlan &plan, i
     forward += both(phase);
   for (const Phase &phase : plan.backward)
     backward += both(phase);
-  if (world.problem().keepsInputs)
-    backward += plan.forward[ForwardInputs].receiveBytes[rank] +
-                plan.forward[ForwardRelays].receiveBytes[rank];
-  return std::max(forward, backward);
+  return std::max(forward, backward + plan.keptBytes[rank]);
 }

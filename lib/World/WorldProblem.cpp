@@ -84,6 +84,9 @@ llvm::Error World::checkSizes() const {
                     speed);
   if (p.memory < 0)
     return refuse("expected memory of at least 0 bytes, got {0}", p.memory);
+  if (p.kept < keepsAll)
+    return refuse("expected at least 0 bytes that are kept, or {0} for all, got {1}", keepsAll,
+                  p.kept);
   const WorldPrices &prices = p.prices;
   for (int64_t price : {prices.task, prices.item, prices.launch, prices.phase})
     if (price < 1 || price > 1'000'000'000)

@@ -39,6 +39,10 @@ public:
         for (const Run &run : plan.runs)
           line({run.rank, run.document, run.kvHead, run.firstLeaf, run.endLeaf});
       });
+      json.attributeArray("keptHeads", [&] {
+        for (const KeptHeads &heads : plan.kept)
+          line({heads.document, heads.kvHead, heads.kvHeads});
+      });
       writePhases("forward", plan.forward);
       writePhases("backward", plan.backward);
       json.attributeArray("folds", [&] {
@@ -51,6 +55,7 @@ public:
           });
       });
       numbers("sumBytes", plan.sumBytes);
+      numbers("keptBytes", plan.keptBytes);
     });
   }
 
@@ -81,7 +86,10 @@ private:
     });
     numbers("speeds", p.speeds);
     json.attribute("memory", p.memory);
-    json.attribute("kept", p.keepsInputs ? "inputs" : "none");
+    if (p.kept == 0 || p.kept == keepsAll)
+      json.attribute("kept", p.kept == 0 ? "none" : "inputs");
+    else
+      json.attribute("kept", p.kept);
   }
 
   void writePrices() {

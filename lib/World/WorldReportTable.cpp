@@ -77,14 +77,26 @@ void mlir::dash::world::writeTable(llvm::raw_ostream &os, const World &world,
                       double(folds) / double(computes));
   os << llvm::formatv("  memory       {0:f3} GB of buffers on the fullest rank\n",
                       double(most) / 1e9);
+  if (world.problem().kept != 0) {
+    int64_t heads = 0;
+    for (const KeptHeads &kept : plan.kept)
+      heads += kept.kvHeads;
+    os << llvm::formatv("  kept         {0:f3} GB of it from forward to backward, on the rank that "
+                        "keeps most; {1} of {2} kv heads of documents\n",
+                        double(*llvm::max_element(plan.keptBytes)) / 1e9, heads,
+                        world.numDocuments() * world.problem().kvHeads);
+  }
 }
 
 void mlir::dash::world::writeRank(llvm::raw_ostream &os, const World &world, const WorldPlan &plan,
                                   int64_t rank) {
   PassLoad load = backwardLoad(world, plan);
-  os << llvm::formatv("rank {0}: computes {1:f3} ms, folds {2:f3} ms, {3:f3} GB of buffers\n", rank,
+  os << llvm::formatv("rank {0}: computes {1:f3} ms, folds {2:f3} ms, {3:f3} GB of buffers", rank,
                       toMilliseconds(load.compute[rank]), toMilliseconds(load.folds[rank]),
                       double(memoryOf(world, plan, rank)) / 1e9);
+  if (plan.keptBytes[rank])
+    os << llvm::formatv(", {0:f3} GB kept", double(plan.keptBytes[rank]) / 1e9);
+  os << "\n";
   for (const Run &run : plan.runs)
     if (run.rank == rank)
       os << llvm::formatv(

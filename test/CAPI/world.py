@@ -153,7 +153,7 @@ assert library.dashWorldGetLeaves(Handle(), ctypes.c_int64(0), None, ctypes.c_si
 
 # The certificate follows from what fixes bits, and from nothing else.
 same = [certify(world, "a", "b"), certify(world, "b", "a", "a"), certify(read_world, "a", "b")]
-elsewhere = Problem([300], [(0, 0, 0, 300)], heads=4, kv_heads=2, keeps_inputs=True)
+elsewhere = Problem([300], [(0, 0, 0, 300)], heads=4, kv_heads=2, kept=-1)
 other, status, said = create(elsewhere)
 assert status == "DASH_SUCCESS", said
 same.append(certify(other, "a", "b"))

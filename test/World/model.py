@@ -42,7 +42,7 @@ def draw(source: random.Random) -> Problem:
         kv_heads,
         source.choice((64, 128, 8 * source.randint(1, 16))),
         cut=cut,
-        keeps_inputs=source.random() < 0.5,
+        kept=source.choice((0, -1, source.randint(1, 1 << 21))),
         speeds=[source.randint(500, 1500) for _ in range(ranks)] if source.random() < 0.3 else [],
     )
 

@@ -45,16 +45,20 @@ def expect(found: str, expected: str) -> None:
 (TMP / "lengths.txt").write_text("1700 200\n500\n")
 schema = json.loads((SOURCE / "dialects/dash/World/world.schema.json").read_text())
 jsonschema.Draft202012Validator.check_schema(schema)
-for kind in ("heads-first", "random"):
-    text = plan(*SMALL, f"--kind={kind}", "--seed=13", "--speeds=1:800", "--report=json")
+for kind, kept in (
+    ("random", "inputs"),
+    ("heads-first", "300000"),
+    ("heads-first", "none"),
+    ("random", "none"),
+):
+    options = *SMALL, f"--kind={kind}", "--seed=13", "--speeds=1:800", f"--kept={kept}"
+    text = plan(*options, "--report=json")
     jsonschema.validate(json.loads(text), schema)
     (TMP / "plan.json").write_text(text)
     assert plan("--kind=file", f"--path={TMP}/plan.json", "--report=json") == text, (
         "read back as it was written"
     )
-    assert plan(*SMALL, f"--kind={kind}", "--seed=13", "--speeds=1:800", "--report=json") == text, (
-        "the same plan again"
-    )
+    assert plan(*options, "--report=json") == text, "the same plan again"
 assert plan(*SMALL, "--kind=random", "--seed=14", "--report=json") != plan(
     *SMALL, "--kind=random", "--seed=13", "--report=json"
 )
@@ -71,6 +75,21 @@ ranks = json.loads(plan("--documents=lognormal:1", "--ranks=8", "--speeds=3:500"
 ]
 even = [rank["compute"] + rank["folds"] for rank in ranks]
 assert min(even) > 0.95 * max(even), even
+
+# What stays from forward to backward is within its budget, and need not be sent again.
+brought = []
+for kept in ("none", "400000", "900000", "inputs"):
+    read = json.loads(plan(*SMALL, "--kind=random", "--seed=13", f"--kept={kept}", "--report=json"))
+    sizes = read["keptBytes"]
+    assert kept == "inputs" or max(sizes) <= (0 if kept == "none" else int(kept)), (kept, sizes)
+    brought.append((sum(sum(one["receiveBytes"]) for one in read["backward"][:2]), sum(sizes)))
+assert sorted(brought, reverse=True) == brought and len(set(brought)) == 4, brought
+# Each byte that stays is one less to bring, but for the padding of messages.
+assert max(map(sum, brought)) - min(map(sum, brought)) < 10000, brought
+said = plan(*SMALL, "--kind=random", "--seed=13", "--kept=900000", "--rank=2")
+line = next(line for line in said.splitlines() if line.startswith("  kept "))
+assert " GB of it from forward to backward, on the rank that keeps most; " in line, line
+assert " GB kept\n" in said, said
 
 picture = xml.fromstring(plan(*SMALL, "--report=svg"))
 assert picture.tag.endswith("svg") and sum(one.tag.endswith("rect") for one in picture) > 5 * 4
@@ -111,7 +130,15 @@ file = f"plan file '{TMP}/spoilt.json': "
 for edit, message in (
     (put("version", value=2), "expected 1 at plan.version"),
     (put("level", value="run"), "expected world at plan.level"),
-    (put("problem", "kept", value="all"), "expected none or inputs at plan.problem.kept"),
+    (
+        put("problem", "kept", value="all"),
+        "expected none, inputs or a number of bytes at plan.problem.kept",
+    ),
+    (
+        put("problem", "kept", value=-1),
+        "expected none, inputs or a number of bytes at plan.problem.kept",
+    ),
+    (put("keptHeads", value=[[0, 0]]), "expected 3 numbers at plan.keptHeads[0]"),
     (put("problem", "more", value=1), "unknown key at plan.problem.more"),
     (put("problem", "homes", value=[[[0, 0]]]), "expected 3 numbers at plan.problem.homes[0][0]"),
     (put("problem", "homes", value=5), "expected array at plan.problem.homes"),
@@ -222,7 +249,10 @@ for options, message in (
         "worlds have head dims that are multiples of 8 up to 128, got 100",
     ),
     (["--world", "--documents=mixed:1", "--cut=2"], "expected version 0 or 1 of the cut, got 2"),
-    (["--world", "--documents=mixed:1", "--kept=all"], "expected --kept=none or inputs, got 'all'"),
+    (
+        ["--world", "--documents=mixed:1", "--kept=all"],
+        "expected --kept=none, inputs or a number of bytes, got 'all'",
+    ),
     (
         ["--world", "--documents=mixed:1", "--homes=any"],
         "expected --homes=packed or zigzag, got 'any'",

@@ -65,7 +65,13 @@ def refusals() -> None:
             {"dtype": torch.float32},
             "dtype: expected torch.bfloat16 or torch.float16, found torch.float32",
         ),
-        ({"kept": "all"}, "kept: expected one of none, inputs, found 'all'"),
+        *(
+            (
+                {"kept": kept},
+                f"kept: expected one of none, inputs, or a number of bytes, found {kept!r}",
+            )
+            for kept in ("all", -1, 1e6 + 0.5, True, None, 1 << 63, [])
+        ),
         ({"kernel": "fast"}, "kernel: expected one of reference, batches, found 'fast'"),
         (
             {"kernel": "batches"},
@@ -101,9 +107,9 @@ def refusals() -> None:
     message = refused(lambda: made(2, [300, 20], memory=1000), CapacityError)
     assert message.startswith(
         "memory: expected at most 1000 bytes of buffers on a rank, found "
-    ) and message.endswith(" on the fullest; kept='none', more ranks or fewer rows take less"), (
-        message
-    )
+    ) and message.endswith(
+        " on the fullest; fewer bytes that are kept, more ranks or fewer rows take less"
+    ), message
     made(2, [300, 20], memory=1 << 30)
     assert refused(lambda: describe([0, 3], 4), ArgumentError).startswith(
         "group: expected a process group or a device mesh, found virtual ranks"
@@ -178,12 +184,13 @@ def refusals() -> None:
             "uint8": torch.uint8,
         },
     )
-    message = refused(lambda: made(2, (300, 20), kind="random"), CapacityError)
+    message = refused(lambda: made(2, (300, 20), kind="random", kept="inputs"), CapacityError)
     reserve.torch = torch
     assert (
         message.startswith("rank 0: expected ")
         and "backward inputs " in message
-        and "kept='none'" in message
+        and "kept from the forward " in message
+        and "fewer bytes that are kept" in message
     ), message
 
 
@@ -201,6 +208,7 @@ def disagreeing(rank: int) -> list[str]:
         {"heads": 2},
         {"scale": 0.5},
         {"kept": "inputs"},
+        {"kept": 4096},
         {"kind": "random"},
         {"seed": 4},
         {"homes": [(0, 0, 0, 300), (0, 1, 0, 20)]},
@@ -229,7 +237,8 @@ def disagreements() -> None:
         ),
         "heads: expected the same on all ranks, found 4 on rank 0, 2 on rank 1",
         "scale: expected the same on all ranks, found 0.125 on rank 0, 0.5 on rank 1",
-        "keeps_inputs: expected the same on all ranks, found false on rank 0, true on rank 1",
+        "kept: expected the same on all ranks, found none on rank 0, inputs on rank 1",
+        "kept: expected the same on all ranks, found none on rank 0, 4096 on rank 1",
         "kind: expected the same on all ranks, found heads-first on rank 0, random on rank 1",
         "seed: expected the same on all ranks, found 0 on rank 0, 4 on rank 1",
         (

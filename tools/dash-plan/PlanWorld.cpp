@@ -47,7 +47,8 @@ static Option<std::string> speeds("speeds",
 static Option<int64_t> memory("memory", cl::desc("Bytes that a rank's buffers may take; 0 is any"),
                               cl::init(0), cl::cat(worldCategory));
 static Option<std::string>
-    kept("kept", cl::desc("What servers keep from forward to backward: none or inputs"),
+    kept("kept",
+         cl::desc("What servers keep from forward to backward: none, inputs, or bytes of a rank"),
          cl::init("none"), cl::cat(worldCategory));
 static Option<double> nvlink("nvlink", cl::desc("GB/s of a GPU within its node"), cl::init(450),
                              cl::cat(worldCategory));
@@ -102,9 +103,10 @@ static llvm::Expected<WorldProblem> readProblem(const SharedOptions &shared) {
   problem.ranks = ranks;
   problem.ranksPerNode = ranksPerNode;
   problem.memory = memory;
-  if (kept != "none" && kept != "inputs")
-    return refuse("expected --kept=none or inputs, got '{0}'", kept.getValue());
-  problem.keepsInputs = kept == "inputs";
+  if (kept == "none" || kept == "inputs")
+    problem.kept = kept == "inputs" ? keepsAll : 0;
+  else if (llvm::StringRef(kept).getAsInteger(10, problem.kept) || problem.kept < 0)
+    return refuse("expected --kept=none, inputs or a number of bytes, got '{0}'", kept.getValue());
   if (ranks < 1 || ranks > 1 << 16 || tokens < 1 || tokens > 1 << 24)
     return refuse("expected from 1 to 65536 --ranks of 1 to 16777216 --tokens, got {0} of {1}",
                   ranks.getValue(), tokens.getValue());

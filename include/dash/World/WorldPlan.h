@@ -14,6 +14,12 @@ struct Run {
   int64_t document, kvHead, firstLeaf, endLeaf;
 };
 
+/// Kv heads [kvHead, kvHead + kvHeads) of a document, whose inputs stay with all of their servers
+/// from the forward to the backward.
+struct KeptHeads {
+  int64_t document, kvHead, kvHeads;
+};
+
 /// The rank of each unit (World::firstUnit).
 using Owners = std::vector<int32_t>;
 
@@ -74,7 +80,8 @@ enum BackwardPhase { BackwardInputs, BackwardRelays, BackwardSums, Gradients, nu
 
 struct WorldPlan {
   std::string kind;
-  std::vector<Run> runs; ///< by document, kv head, leaf
+  std::vector<Run> runs;       ///< by document, kv head, leaf
+  std::vector<KeptHeads> kept; ///< by document, kv head
   std::array<Phase, numForwardPhases> forward;
   std::array<Phase, numBackwardPhases> backward;
   std::vector<Fold>
@@ -82,6 +89,8 @@ struct WorldPlan {
       folds;
   /// For each rank, in one pass: f32 sums that are live while a head's leaves are processed.
   std::vector<int64_t> sumBytes;
+  /// For each rank: what stays with it from the forward to the backward.
+  std::vector<int64_t> keptBytes;
 };
 
 /// Bytes of rows of a set of tensors, without padding.
@@ -97,6 +106,10 @@ std::vector<Run> runsOf(const World &world, const Owners &owners);
 void beginPhases(WorldPlan &plan);
 /// The plan that follows from the places of leaves.
 WorldPlan completePlan(const World &world, std::string kind, const Owners &owners);
+/// Which heads are kept: as many as a server has bytes for, documents with few rows first.
+std::vector<KeptHeads> keptOf(const World &world, const Owners &owners);
+/// Bytes that stay with each rank: messages of forwards, and the LSE of rows that are not at home.
+std::vector<int64_t> keptBytesOf(const World &world, const WorldPlan &plan);
 /// Bytes of live sums on each rank.
 std::vector<int64_t> sumBytesOf(const World &world, ArrayRef<Run> runs);
 /// Bytes of buffers on a rank: those of the larger pass, and those kept between passes.

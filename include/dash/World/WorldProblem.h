@@ -36,6 +36,9 @@ struct WorldPrices {
   static llvm::Expected<WorldPrices> get(int64_t headDim, StringRef costsFile = "");
 };
 
+/// Of `WorldProblem::kept`: everything stays.
+constexpr int64_t keepsAll = -1;
+
 /// Documents, the places of their rows, and the ranks that compute.
 struct WorldProblem {
   std::vector<int64_t> documents; ///< lengths in rows
@@ -48,8 +51,9 @@ struct WorldProblem {
   /// The speed of each rank, in thousandths of the usual; empty: all are usual.
   std::vector<int64_t> speeds;
   int64_t memory = 0; ///< bytes available for a rank's buffers; 0: any
-  /// Q, K and V stay with the server after the forward, so the backward sends only dO and delta.
-  bool keepsInputs = false;
+  /// Bytes of Q, K, V and LSE that came from elsewhere, or go elsewhere, and stay with a server from
+  /// a forward to its backward, which then sends only dO and delta; `keepsAll`: any.
+  int64_t kept = 0;
   WorldPrices prices;
 };
 

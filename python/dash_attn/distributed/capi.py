@@ -10,7 +10,7 @@ from ..kernel.library import Handle, StringRef, library
 
 NUMBERS = ctypes.POINTER(ctypes.c_int64)
 NO_NUMBERS = NUMBERS()
-WIDTHS = {"Runs": 5, "Messages": 13, "Buffers": 2, "Folds": 9}
+WIDTHS = {"Runs": 5, "Kept": 3, "Messages": 13, "Buffers": 2, "Folds": 9}
 LEAF_WIDTH = 5
 
 
@@ -23,7 +23,7 @@ class CProblem(ctypes.Structure):
         ("head_dim", ctypes.c_int64),
         ("element", StringRef),
         ("causal", ctypes.c_int32),
-        ("keeps_inputs", ctypes.c_int32),
+        ("kept", ctypes.c_int64),
         ("cut", ctypes.c_int64),
         ("ranks", ctypes.c_int64),
         ("ranks_per_node", ctypes.c_int64),
@@ -54,6 +54,7 @@ class CFacts(ctypes.Structure):
                 "num_forward_phases",
                 "num_backward_phases",
                 "memory",
+                "kept",
             )
         ),
         ("forward", CFigures),
@@ -78,6 +79,7 @@ def functions() -> ctypes.CDLL:
         ("WorldPlanGetFacts", [Handle, ctypes.POINTER(CFacts)], None),
         ("WorldPlanGetReport", [Handle, StringRef], StringRef),
         ("WorldGetPhaseName", [ctypes.c_int32, ctypes.c_int64], StringRef),
+        ("WorldPlanGetKept", [Handle, *of_lines], size),
         *((f"WorldPlanGet{what}", [Handle, rank, *of_lines], size) for what in ("Runs", "Folds")),
         *(
             (f"WorldPlanGet{what}", [Handle, ctypes.c_int32, ctypes.c_int64, rank, *of_lines], size)

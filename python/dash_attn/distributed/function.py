@@ -80,7 +80,7 @@ class Compute(torch.autograd.Function):
     def forward(ctx: Any, flight: Flight, token: torch.Tensor) -> torch.Tensor:
         ctx.flight = flight
         flight.compute("forward")
-        if flight.plan.problem.keeps_inputs:
+        if flight.plan.kept:
             ctx.save_for_backward(*(kept for one in flight.passes.values() for kept in one.kept()))
         return token.new_empty(0)
 

@@ -9,6 +9,7 @@ import torch
 
 from ..torch.delta import delta_of
 from .exchange import Program, Transfer
+from .kept_inputs import give_back, keep
 from .leaves import InRows, LeafKernel, LeafSums
 from .plan import (
     BACKWARD,
@@ -121,16 +122,8 @@ class Forward(Pass):
         return self.own(O, self.q), self.rows.write_local(LSE, lse, self.homes, self.kv_heads)
 
     def kept(self) -> list[torch.Tensor]:
-        """What the server keeps for the backward, as `Backward` takes it: what came, and the LSE
-        of its runs, one behind the other."""
-        lse = [
-            self.rows.head(LSE, run.document, run.head, *ends_of(self.plan, run)).flatten()
-            for run in self.plan.runs(self.rank)
-        ]
-        nothing = torch.empty(0, device=self.form.device)
-        return [self.buffers.get((FORWARD, name), nothing) for name in ("inputs", "relays")] + [
-            torch.cat(lse) if lse else nothing
-        ]
+        """What the server keeps for the backward, as `Backward` takes it."""
+        return keep(self.plan, self.rank, self.rows, self.buffers)
 
 
 class Backward(Pass):
@@ -164,35 +157,13 @@ class Backward(Pass):
         }
         twice.results += results_of_homes(plan, call, rank, o)
         delta = delta_of(do, o, lse, dlse)
-        local = [(Q, q), (K, k), (V, v), (DO, do), (DELTA, delta)]
-        for tensor, values in local if plan.problem.keeps_inputs else [*local, (LSE, lse)]:
+        for tensor, values in ((Q, q), (K, k), (V, v), (DO, do), (DELTA, delta), (LSE, lse)):
             self.add_local(tensor, values)
 
     def keep(self, kept: Sequence[torch.Tensor]) -> None:
-        """What `Forward.kept` gave; nothing where inputs are sent again."""
-        if not kept:
-            return
-        *buffers, lse = kept
-        for name, buffer in zip(("inputs", "relays"), buffers):
-            phase = self.plan.phase(FORWARD, name, self.rank)
-            if not phase.is_idle:
-                self.rows.add_received(buffer, phase.received)
-        at = 0
-        for run in self.plan.runs(self.rank):
-            first, end = ends_of(self.plan, run)
-            size = self.form.group * (end - first)
-            self.rows.add(
-                LSE,
-                run.document,
-                Piece(
-                    run.head,
-                    1,
-                    first,
-                    end,
-                    lse[at : at + size].view(1, self.form.group, end - first),
-                ),
-            )
-            at += size
+        """What `Forward.kept` gave; nothing where all inputs are sent again."""
+        if kept:
+            give_back(self.plan, self.rank, self.rows, kept)
 
     def send(self) -> Program:
         yield from self.exchange(BACKWARD, "inputs")
@@ -284,9 +255,3 @@ class Backward(Pass):
 
     def _folds(self, stage: int) -> list:
         return [one for one in self.plan.folds(self.rank) if one.stage == stage]
-
-
-def ends_of(plan: Plan, run: object) -> tuple[int, int]:
-    """First row and end row of a run's queries."""
-    ends = plan.leaves.of(run.document)  # type: ignore[attr-defined]
-    return ends[run.first_leaf][0], ends[run.end_leaf - 1][1]  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ which order sums are added."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import weakref
 from typing import Any, NamedTuple
 
@@ -107,14 +108,15 @@ class Plan:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Counts, bytes of buffers on the fullest rank, and what is predicted of each pass, in
-        seconds."""
+        """Counts, bytes of buffers and of what is kept, each on the fullest rank, and what is
+        predicted of each pass, in seconds."""
         found = CFacts()
         functions().dashWorldPlanGetFacts(self._handle, ctypes.byref(found))
         return {
             "runs": found.num_runs,
             "folds": found.num_folds,
             "memory": found.memory,
+            "kept": found.kept,
             "forward": figures_of(found.forward),
             "backward": figures_of(found.backward),
         }
@@ -136,6 +138,15 @@ class Plan:
         if rank not in self._runs:
             self._runs[rank] = [Run(*line) for line in self._lines("Runs", rank)]
         return self._runs[rank]
+
+    @functools.cached_property
+    def kept(self) -> frozenset[tuple[int, int]]:
+        """Documents and kv heads whose inputs stay with their servers from forward to backward."""
+        return frozenset(
+            (document, head)
+            for document, first, heads in self._lines("Kept")
+            for head in range(first, first + heads)
+        )
 
     def folds(self, rank: int = -1) -> list[Fold]:
         """In the order in which they have to be done."""

@@ -18,7 +18,7 @@ from .capi import LEAF_WIDTH, CProblem, functions, lines, numbers
 Home = tuple[int, int, int, int]  # rank, document, first row, rows
 KINDS = ("heads-first", "home", "random", "rows")  # of plans, whose bits are level world
 COMPARED = ("greedy", "ring", "zigzag")
-KEPT = ("none", "inputs")
+KEPT = {"none": 0, "inputs": -1}  # bytes; all of them
 NOT_SERVED = {
     "window": None,
     "sink": None,
@@ -96,7 +96,7 @@ class Problem:
     head_dim: int
     element: str
     causal: bool = True
-    keeps_inputs: bool = False
+    kept: int = 0
     cut: int = 1
     speeds: tuple[int, ...] = ()
     memory: int = 0
@@ -116,7 +116,7 @@ class Problem:
             self.head_dim,
             StringRef.of(element),
             self.causal,
-            self.keeps_inputs,
+            self.kept,
             self.cut,
             self.ranks,
             self.ranks_per_node,
@@ -206,6 +206,18 @@ class Leaves:
             .dashWorldGetCertificate(self._handle, StringRef.of(name), given, len(texts))
             .text
         )
+
+
+def kept_of(kept: Any) -> int:
+    """Bytes that may stay with a rank from a forward to its backward; -1: any."""
+    kept = plain(kept)
+    if isinstance(kept, str) and kept in KEPT:
+        return KEPT[kept]
+    if type(kept) is not int or not 0 <= kept < 2**63:
+        raise ArgumentError(
+            f"kept: expected one of {', '.join(KEPT)}, or a number of bytes, found {kept!r}"
+        )
+    return kept
 
 
 def scale_of(scale: Any, head_dim: int) -> float:

@@ -9,19 +9,21 @@ import torch
 
 from ..errors import CapacityError
 from .exchange import Exchange
+from .kept_inputs import kept_bytes
 from .plan import BACKWARD, FORWARD, PHASES, Plan
 
-LESS = "kept='none', more ranks or fewer rows take less"
+LESS = "fewer bytes that are kept, more ranks or fewer rows take less"
 
 
 def bytes_of(plan: Plan, rank: int) -> dict[str, int]:
     """Bytes of a rank's buffers, by what they are for."""
+    kept = kept_bytes(plan, rank)
     return {
         f"{('forward', 'backward')[of_pass]} {name}": phase.send + phase.receive
         for of_pass in (FORWARD, BACKWARD)
         for name in PHASES[of_pass]
         if (phase := plan.phase(of_pass, name, rank)).send + phase.receive
-    }
+    } | ({"kept from the forward": kept} if kept else {})
 
 
 def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
@@ -37,9 +39,7 @@ def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
         for rank in exchange.ranks:
             sizes = bytes_of(plan, rank)
             backward = [
-                size
-                for name, size in sizes.items()
-                if name.startswith("backward") or plan.problem.keeps_inputs
+                size for name, size in sizes.items() if name.startswith(("backward", "kept"))
             ]
             try:
                 with exchange.stream():  # PyTorch's cache is one for each stream

@@ -19,8 +19,8 @@ from .kernels import kernel_named
 from .layout import local_rows, places_of, shifted
 from .plan import Plan
 from .problem import (
-    KEPT,
     Problem,
+    kept_of,
     packed_homes,
     plain_homes,
     plain_numbers,
@@ -40,7 +40,6 @@ FIELDS = (
     "kv_heads",
     "head_dim",
     "causal",
-    "keeps_inputs",
     "ranks_per_node",
     "speeds",
     "cut",
@@ -63,8 +62,9 @@ class World:
                     order of its rows. None: all documents one behind the other in equal shares,
                     rank r from row total * r // ranks on.
     kind, seed:     of the plan; no bit follows from them.
-    kept:           "inputs": what came for the forward stays with its server to the backward;
-                    "none": it is sent again.
+    kept:           what came for a forward and stays with its server to the backward: "inputs",
+                    all; "none", it is sent again; or a number of bytes of a rank, for each call of
+                    attention. Documents with few rows come first.
     speeds:         of each rank, in thousandths of the usual: slow ones get less.
     memory:         bytes that buffers may take on a rank; 0: any.
     cut:            version of the cut into leaves; 0 is scaled down, for tests.
@@ -104,7 +104,7 @@ class World:
         seed: int = 0,
         scale: float | None = None,
         causal: bool = True,
-        kept: str = "none",
+        kept: str | int = "none",
         ranks_per_node: int | None = None,
         speeds: Sequence[int] = (),
         memory: int = 0,
@@ -128,11 +128,6 @@ class World:
                     if dtype in ELEMENTS
                     else f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}"
                 )
-                demand(
-                    None
-                    if kept in KEPT
-                    else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}"
-                )
                 size, lengths = self.exchange.size, plain_numbers("documents", documents)
                 homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
                 sizes = {
@@ -149,7 +144,7 @@ class World:
                     size,
                     element=ELEMENTS[dtype],
                     causal=plain(causal) is True,
-                    keeps_inputs=kept == "inputs",
+                    kept=kept_of(kept),
                     speeds=plain_numbers("speeds", speeds),
                     **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()},
                 )
@@ -181,6 +176,7 @@ class World:
                     "kind": kind,
                     "seed": seed,
                     "memory": memory,
+                    "kept": plain(kept),
                     "twice": twice,
                     "halves": self.halves,
                     "version of dash": library().dashGetVersion().text,
@@ -203,14 +199,22 @@ class World:
         """Plans that one call of `attention` goes through, of kv heads one behind the other."""
         if not self.halves:
             return [self.plan]
-        first = self.problem.kv_heads // 2
+        problem, first = self.problem, self.problem.kv_heads // 2
         return [
             _plan(
-                replace(self.problem, heads=count * self.problem.group, kv_heads=count, _local={}),
+                replace(
+                    problem,
+                    heads=count * problem.group,
+                    kv_heads=count,
+                    kept=problem.kept * count // problem.kv_heads
+                    if problem.kept > 0
+                    else problem.kept,
+                    _local={},
+                ),
                 self.plan.kind,
                 self.plan.seed,
             )
-            for count in (first, self.problem.kv_heads - first)
+            for count in (first, problem.kv_heads - first)
         ]
 
     def refusal_of(self, tensors: Sequence[Any], rank: int) -> str | None:

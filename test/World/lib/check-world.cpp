@@ -35,7 +35,7 @@ static WorldProblem randomProblem(RandomNumbers &random) {
   p.ranks = random.below(4)
                 ? p.ranksPerNode * (1 + random.below((random.below(8) ? 12 : 64) / p.ranksPerNode))
                 : 1 + random.below(p.ranksPerNode);
-  p.keepsInputs = random.below(2);
+  p.kept = random.below(3) ? keepsAll + random.below(2) : 1 + random.below(1 << 22);
   int64_t longest = p.cutVersion == 1 ? 100000 : 3000;
   for (int64_t i = 0, count = 1 + random.below(5); i < count; ++i)
     p.documents.push_back(1 + random.below(random.below(2) ? longest : longest / 8));
@@ -69,7 +69,7 @@ static WorldProblem randomProblem(RandomNumbers &random) {
 
 static std::string checkRandom(int64_t count, uint64_t seed) {
   RandomNumbers random(seed);
-  int64_t plans = 0, messages = 0, folds = 0;
+  int64_t plans = 0, messages = 0, folds = 0, kept = 0;
   for (int64_t i = 0; i < count; ++i) {
     uint64_t state = random.next();
     RandomNumbers own(state);
@@ -95,17 +95,19 @@ static std::string checkRandom(int64_t count, uint64_t seed) {
         messages += phase.messages.size();
       folds += plan->folds.size();
       Figures f = figuresOf(*world, backwardLoad(*world, *plan));
+      for (int64_t bytes : plan->keptBytes)
+        kept += bytes;
       if (f.compute < f.bound)
         fail(kind->name, llvm::createStringError("is faster than the bound"));
     }
   }
-  return llvm::formatv("{0} problems, {1} plans proven, {2} messages, {3} folds\n", count, plans,
-                       messages, folds);
+  return llvm::formatv("{0} problems, {1} plans proven, {2} messages, {3} folds, {4} bytes kept\n",
+                       count, plans, messages, folds, kept);
 }
 
 /// Four ranks in two nodes, and documents of one and of several leaves: every phase has messages,
 /// every stage folds.
-static World smallWorld(bool keepsInputs = false) {
+static World smallWorld(int64_t kept = 0) {
   WorldProblem p;
   p.cutVersion = 0;
   p.documents = {1700, 200,
@@ -114,7 +116,7 @@ static World smallWorld(bool keepsInputs = false) {
   p.kvHeads = 2;
   p.ranks = 4;
   p.ranksPerNode = 2;
-  p.keepsInputs = keepsInputs;
+  p.kept = kept;
   p.homes = packedHomes(p.documents, p.ranks, 600);
   p.prices.task = 1'876'000;
   p.prices.item = 10'393'000;
@@ -333,14 +335,14 @@ static const Spoil spoils[] = {
 };
 
 static llvm::Expected<WorldPlan> planTwoRanks(int64_t heads, int64_t rows, int64_t memory,
-                                              bool keepsInputs) {
+                                              int64_t kept) {
   WorldProblem p;
   p.documents = {rows};
   p.heads = p.kvHeads = heads;
   p.ranks = p.ranksPerNode = 2;
   p.homes = packedHomes(p.documents, 2, (rows + 1) / 2);
   p.memory = memory;
-  p.keepsInputs = keepsInputs;
+  p.kept = kept;
   p.prices.task = 1'876'000;
   p.prices.item = 10'393'000;
   World world = exitOnError(World::get(std::move(p)));
@@ -366,13 +368,35 @@ static std::string checkSpoilt() {
     say(spoil.rule, verifyWorld(world, plan));
   }
   // A server that keeps what it has takes nothing a second time.
-  World keeping = smallWorld(/*keepsInputs=*/true);
+  World keeping = smallWorld(keepsAll), little = smallWorld(1000);
   WorldPlan kept = exitOnError(planWorld(keeping, "random", SEED));
-  kept.backward[BackwardRelays] = good.backward[BackwardRelays];
-  say("kept-again", verifyWorld(keeping, kept));
-  say("split", planTwoRanks(64, 1 << 20, 0, false).takeError());
-  say("memory", planTwoRanks(2, 1 << 16, 1000, false).takeError());
-  say("memory-kept", planTwoRanks(2, 1 << 16, 1000, true).takeError());
+  auto sayOf = [&](const char *rule, std::function<void(WorldPlan &)> edit) {
+    WorldPlan plan = kept;
+    edit(plan);
+    say(rule, verifyWorld(keeping, plan));
+  };
+  sayOf("kept-again",
+        [&](WorldPlan &plan) { plan.backward[BackwardRelays] = good.backward[BackwardRelays]; });
+  sayOf("kept-inputs-again",
+        [&](WorldPlan &plan) { plan.backward[BackwardInputs] = good.backward[BackwardInputs]; });
+  sayOf("kept-heads", [](WorldPlan &plan) { plan.kept.back().kvHeads = 3; });
+  sayOf("kept-twice", [](WorldPlan &plan) { plan.kept.push_back(plan.kept.back()); });
+  sayOf("kept-order", [](WorldPlan &plan) { std::swap(plan.kept.front(), plan.kept.back()); });
+  sayOf("kept-size", [](WorldPlan &plan) { ++plan.keptBytes[1]; });
+  sayOf("kept-ranks", [](WorldPlan &plan) { plan.keptBytes.pop_back(); });
+  // What is not kept does not arrive by itself.
+  sayOf("kept-missing", [&](WorldPlan &plan) {
+    plan.kept.pop_back();
+    plan.keptBytes = keptBytesOf(keeping, plan);
+  });
+  say("kept-more", verifyWorld(little, kept));
+  // Of heads that are placed alike one alone is kept, by a message of both.
+  WorldPlan some = exitOnError(planWorld(smallWorld(), "rows", SEED));
+  some.kept.push_back({0, 1, 1});
+  say("kept-half", verifyWorld(keeping, some));
+  say("split", planTwoRanks(64, 1 << 20, 0, 0).takeError());
+  say("memory", planTwoRanks(2, 1 << 16, 1000, 0).takeError());
+  say("memory-kept", planTwoRanks(2, 1 << 16, 1000, keepsAll).takeError());
   return text;
 }
 

@@ -54,7 +54,7 @@ class CProblem(ctypes.Structure):
         ("headDim", ctypes.c_int64),
         ("element", StringRef),
         ("causal", ctypes.c_int32),
-        ("keepsInputs", ctypes.c_int32),
+        ("kept", ctypes.c_int64),
         ("cut", ctypes.c_int64),
         ("ranks", ctypes.c_int64),
         ("ranksPerNode", ctypes.c_int64),
@@ -78,14 +78,21 @@ class Figures(ctypes.Structure):
 class Facts(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_int64)
-        for name in ("numRuns", "numFolds", "numForwardPhases", "numBackwardPhases", "memory")
+        for name in (
+            "numRuns",
+            "numFolds",
+            "numForwardPhases",
+            "numBackwardPhases",
+            "memory",
+            "kept",
+        )
     ] + [("forward", Figures), ("backward", Figures)]
 
 
 library = ctypes.CDLL(os.environ["DASH_LIBRARY"])
 for name in (
     "WorldGetLeaves",
-    *(f"WorldPlanGet{what}" for what in ("Runs", "Messages", "Buffers", "Folds")),
+    *(f"WorldPlanGet{what}" for what in ("Runs", "Kept", "Messages", "Buffers", "Folds")),
 ):
     getattr(library, f"dash{name}").restype = ctypes.c_size_t
 for name in ("dashWorldGetCertificate", "dashWorldGetPhaseName", "dashWorldPlanGetReport"):
@@ -106,7 +113,7 @@ class Problem:
     head_dim: int = 128
     element: str = "bf16"
     causal: bool = True
-    keeps_inputs: bool = False
+    kept: int = 0  # bytes; -1: all
     cut: int = 0
     speeds: list[int] = field(default_factory=list)
     memory: int = 0
@@ -124,7 +131,7 @@ class Problem:
             self.head_dim,
             StringRef.of(self.element),
             self.causal,
-            self.keeps_inputs,
+            self.kept,
             self.cut,
             self.ranks,
             self.ranks_per_node,
@@ -189,6 +196,12 @@ class Plan:
             for which, names in enumerate(PHASES)
         ]
         self.folds = lines(library.dashWorldPlanGetFolds, 9, handle, ctypes.c_int64(-1))
+        self.kept = {
+            (document, head)
+            for document, first, count in lines(library.dashWorldPlanGetKept, 3, handle).tolist()
+            for head in range(first, first + count)
+        }
+        self.needs: dict[tuple[int, int], np.ndarray] = {}
 
     def leaf_ends(self, rows: int) -> list[int]:
         step, area, least = CUTS[self.problem.cut]
@@ -213,6 +226,35 @@ class Plan:
                     self.home[first : first + count] = rank
             for head in range(self.problem.kv_heads):
                 self.check_head(document, head, rows)
+        self.check_kept()
+
+    def check_kept(self) -> None:
+        """As many heads as there are bytes for: one more would be too many for one of its servers.
+        A head is kept before one of a longer document is."""
+        budget = math.inf if self.problem.kept == -1 else self.problem.kept
+        zeros = np.zeros(self.problem.ranks, np.int64)
+        for place in self.kept:
+            assert self.needs[place].any(), place
+        by_length = sorted(self.needs, key=lambda one: (self.problem.documents[one[0]], *one))
+        used = zeros.copy()
+        for place in by_length:
+            fits = (used + self.needs[place] <= budget)[self.needs[place] > 0].all()
+            expected = self.problem.kept != 0 and self.needs[place].any() and fits
+            assert (place in self.kept) == expected, (place, used, self.needs[place], budget)
+            used += self.needs[place] * (place in self.kept)
+        assert (used <= budget).all() and (self.kept or not used.any()), used
+
+    def needs_of(self, document: int, head: int, computed: np.ndarray) -> np.ndarray:
+        """Bytes that each rank would keep of a head, message by message."""
+        group, dim = self.problem.heads // self.problem.kv_heads, self.problem.head_dim
+        found = np.zeros(self.problem.ranks, np.int64)
+        for name in ("inputs", "relays"):
+            for tensor, width in ((Q, 2 * dim * group), (K, 4 * dim)):
+                for line in self.of_head(0, name, document, head, tensor):
+                    found[line[1]] += -(-width * (line[7] - line[6]) // 128) * 128
+        for rank in range(self.problem.ranks):
+            found[rank] += 4 * group * int(((computed == rank) & (self.home != rank)).sum())
+        return found
 
     def check_buffers(self) -> None:
         group, dim = self.problem.heads // self.problem.kv_heads, self.problem.head_dim
@@ -272,7 +314,8 @@ class Plan:
                 servers[first:end] = rank
         assert (servers >= 0).all(), servers
         computed = np.repeat(servers, np.diff([0, *ends]))
-        kept = self.problem.keeps_inputs
+        self.needs[document, head] = self.needs_of(document, head, computed)
+        kept = (document, head) in self.kept
         for which, tensors in (
             (0, (Q, K, V)),
             (1, (DO, DELTA) if kept else (Q, DO, LSE, DELTA, K, V)),
