@@ -36,7 +36,7 @@ struct WorldPrices {
   static llvm::Expected<WorldPrices> get(int64_t headDim, StringRef costsFile = "");
 };
 
-/// Of `WorldProblem::kept`: everything stays.
+/// The value of `WorldProblem::kept` with which everything stays.
 constexpr int64_t keepsAll = -1;
 
 /// Documents, the places of their rows, and the ranks that compute.
@@ -51,8 +51,8 @@ struct WorldProblem {
   /// The speed of each rank, in thousandths of the usual; empty: all are usual.
   std::vector<int64_t> speeds;
   int64_t memory = 0; ///< bytes available for a rank's buffers; 0: any
-  /// Bytes of Q, K, V and LSE that came from elsewhere, or go elsewhere, and stay with a server from
-  /// a forward to its backward, which then sends only dO and delta; `keepsAll`: any.
+  /// Bytes of Q, K, V and LSE of rows from elsewhere that may stay with a server from a forward to
+  /// its backward, which then sends only dO and delta; `keepsAll`: any.
   int64_t kept = 0;
   WorldPrices prices;
 };

@@ -3,7 +3,8 @@
 Each rank has a thread that looks, a few times a second, whether any rank has failed. A rank that
 fails records it in the store of torch.distributed before it lets go. A rank that does not answer
 when it is asked has ended, or hangs where no other thread of it runs. Where a device waits and the
-host has gone on, the thread also looks whether an exchange takes longer than the timeout.
+host has gone on, the thread also looks whether an exchange takes longer than the timeout. Neither a
+store nor a device that fails, or does not answer, ends the thread.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..kernel.watching import Place, places
+from .limited import Limited
 from .under_way import Exchanged, UnderWay
 
 LOOKS = 0.2  # seconds between two looks, of up to 64 ranks; as much longer as there are more
-PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds
+PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds, and that a store has
 FAILED = "failed"
 OUTSIDE = "outside of attention"
 
@@ -53,7 +55,7 @@ class Watch:
             time.monotonic(),
         )
         self._store, self._abort, self._is_alive, self._looks = (
-            store,
+            Limited(store, PATIENCE),
             abort,
             is_alive,
             LOOKS * max(1.0, size / 64),
@@ -68,15 +70,19 @@ class Watch:
 
     def _look(self) -> None:
         with contextlib.suppress(Exception):  # of what is torn down
-            has_store = True
+            resumes, pause = 0.0, PATIENCE
             while not self._ended.wait(self._looks) and self._is_alive():
-                if has_store:
+                if time.monotonic() >= resumes:
+                    has_failed = False
                     try:
-                        if self._store.check([FAILED]):
-                            self._answer()
-                            return self._let_go()
+                        has_failed = self._store.check([FAILED])
                     except Exception:  # noqa: BLE001: the store goes with the process that has it
-                        has_store = False
+                        # PyTorch writes a warning each time.
+                        resumes, pause = time.monotonic() + pause, 2 * pause
+                    if has_failed:
+                        with contextlib.suppress(Exception):
+                            self._answer()
+                        return self._let_go()
                 front = self._front()
                 if front and time.monotonic() > front.since + self._timeout:
                     self.explain(f"nothing came for {self._timeout:g} seconds")
@@ -84,7 +90,8 @@ class Watch:
 
     def _let_go(self) -> None:
         self._seen.set()
-        self._abort()
+        with contextlib.suppress(Exception):  # it must not hide what is raised
+            self._abort()
 
     def _front(self) -> Exchanged | None:
         """The exchange that its device waits in. A device that fails says nothing of it."""

@@ -390,7 +390,7 @@ static std::string checkSpoilt() {
     plan.keptBytes = keptBytesOf(keeping, plan);
   });
   say("kept-more", verifyWorld(little, kept));
-  // Of heads that are placed alike one alone is kept, by a message of both.
+  // One alone is kept of two heads that are placed alike, and whose messages have both.
   WorldPlan some = exitOnError(planWorld(smallWorld(), "rows", SEED));
   some.kept.push_back({0, 1, 1});
   say("kept-half", verifyWorld(keeping, some));
