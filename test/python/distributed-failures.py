@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
@@ -28,6 +29,7 @@ from dash_attn.distributed.plan import BACKWARD, PHASES  # noqa: E402
 from dash_attn.distributed.reference import Reference  # noqa: E402
 
 SHORT = datetime.timedelta(seconds=4)
+CALLS = ("tensor", "option")  # what is wrong with the next call of attention
 NOT_SERVED = (
     "a world serves causal attention within documents, without window, bitmap, sink, softcap and"
     " dropout; dash_attn.attention has windows and sinks on one GPU"
@@ -217,11 +219,37 @@ def disagreeing(rank: int) -> list[str]:
         {"halves": True},
         {"window": (3, 0)},
         {"head_dim": 136},
+        {"ranks_per_node": 1},
+        {"ranks_per_node": 0},
+        {"timeout": 5},
+        {"memory": -1},
+        {"memory": 1000},
+        {"halves": "no"},
+        {"homes": 5},
+        {"homes": [(2, 0, 0, 300), (0, 1, 0, 20)]},
+        {"softcap": 30.0},
+        {"dtype": torch.float32},
+        {"kernel": "batches"},
+        {"scale": float("inf")},
+        {"kept": -5},
     ):
         given = base | (other if rank == 1 else {})
         if "kernel" in other:  # another version of what computes leaves
             Reference.certificates = lambda _: (f"reference {1 + (rank == 1)}", [])
-        found.append(refused(lambda given=given: World(group, **given), ArgumentError))
+        kind = CapacityError if other == {"memory": 1000} else ArgumentError
+        with mock.patch.object(dist, "all_to_all_single", None):  # none of them sends anything
+            found.append(refused(lambda given=given: World(group, **given), kind))
+    return found
+
+
+def nodes(rank: int) -> list[str]:
+    """Ranks that disagree on nodes would wait for groups that others do not make."""
+    found = []
+    for sizes in ((2, 4, 4, 4), (4, 4, 3, 4), (0, 2, 2, 2), (2, 2, 2, 2)):
+        made_ = lambda sizes=sizes: made(  # noqa: E731
+            dist.group.WORLD, (300, 20), ranks_per_node=sizes[rank]
+        )
+        found.append(refused(made_, ArgumentError) if sizes != (2, 2, 2, 2) else repr(made_()))
     return found
 
 
@@ -250,11 +278,36 @@ def disagreements() -> None:
         "halves: expected the same on all ranks, found false on rank 0, true on rank 1",
         f"rank 1: window: expected None, found (3, 0): {NOT_SERVED}",
         "rank 1: worlds have head dims that are multiples of 8 up to 128, got 136",
+        "ranks_per_node: expected the same on all ranks, found 2 on rank 0, 1 on rank 1",
+        "rank 1: ranks_per_node: expected a whole number of at least 1, found 0",
+        "rank 1: timeout: expected None or a datetime.timedelta above 0, found 5",
+        "rank 1: memory: expected at least 0 bytes, or 0 for any, found -1",
+        "rank 1: memory: expected at most 1000 bytes of buffers on a rank, found ",
+        "rank 1: halves: expected True, False or None, found 'no'",
+        "rank 1: homes: expected (rank, document, first row, rows) of each, found 5",
+        "rank 1: home 0: expected ranks 0 to 1, got 2",
+        f"rank 1: softcap: expected None, found 30.0: {NOT_SERVED}",
+        "rank 1: dtype: expected torch.bfloat16 or torch.float16, found torch.float32",
+        "rank 1: kernel: expected a CUDA device for 'batches', found 'cpu'; ",
+        "rank 1: scale: expected a finite number that the host knows, found inf",
+        "rank 1: kept: expected one of none, inputs, or a number of bytes, found -5",
     ]
     for wanted, message in zip(expected, every[0], strict=True):
-        assert (
-            message == wanted or wanted.startswith("certificate") and message.startswith(wanted)
-        ), message
+        is_start = wanted.endswith((":", " found ", "; "))
+        assert message == wanted or is_start and message.startswith(wanted), message
+    every = on_ranks(4, nodes)
+    assert (
+        every[0]
+        == every[1]
+        == every[2]
+        == every[3]
+        == [
+            "ranks_per_node: expected the same on all ranks, found 2 on rank 0, 4 on ranks 1, 2, 3",
+            "ranks_per_node: expected the same on all ranks, found 4 on ranks 0, 1, 3, 3 on rank 2",
+            "rank 0: ranks_per_node: expected a whole number of at least 1, found 0",
+            "World of 2 documents, 320 rows, on 4 ranks, heads-first",
+        ]
+    ), every
 
 
 # ---- A rank that raises, ends or hangs -----------------------------------------------------------
@@ -268,7 +321,7 @@ def failing(rank: int, how: str, wrong: int) -> str:
     if rank != wrong:
         message = refused(
             lambda: torch.autograd.grad(
-                attention(q, k, v, world=world) if how == "tensor" else o, (q, k, v), do
+                attention(q, k, v, world=world) if how in CALLS else o, (q, k, v), do
             ),
             RankError,
         )
@@ -278,6 +331,8 @@ def failing(rank: int, how: str, wrong: int) -> str:
         return message
     if how == "tensor":
         return refused(lambda: attention(q[1:], k, v, world=world), ArgumentError)
+    if how == "option":
+        return refused(lambda: attention(q, k, v, world=world, window=(1, 0)), ArgumentError)
     if how == "hang":
         time.sleep(60)
 
@@ -311,6 +366,12 @@ def failures() -> None:
             ": ArgumentError: q: expected [rows, heads, head_dim] of ",
             1,
         ),
+        (
+            "option",
+            "rank 1 raised in a call of attention, while rank ",
+            ": ArgumentError: window: expected cu_seqlens beside it, found None",
+            1,
+        ),
         ("killed", "rank 1 has ended, or hangs where no other thread runs, while rank ", ": ", 1),
         (
             "stopped",
@@ -320,7 +381,7 @@ def failures() -> None:
         ),
         ("hang", "rank ", "rank 1 is outside of attention", 1),
     ):
-        killed = () if how in ("raises", "tensor") else (wrong,)
+        killed = () if how in ("raises", *CALLS) else (wrong,)
         found = on_ranks(3, failing, how, wrong, killed=killed)
         for rank in {0, 1, 2} - {wrong}:
             assert found[rank].startswith(starts) and part in found[rank], (how, found[rank])

@@ -30,6 +30,7 @@ from ..kernel.problem import (
     demand,
     for_any_sizes,
     program_of,
+    refusal_of_scale,
 )
 from ..kernel.runtime import maker_of
 from ..torch import flash3, foreign, pieces
@@ -73,6 +74,7 @@ class Batches:
         demand(refusal_of_device(device.index))
         self.forward_by = forward
         demand(flash3.refusal_of(dtype, head_dim) if forward == flash3.NAME else None)
+        demand(refusal_of_scale(scale) if forward == DASH else None)
         self.scale, self.group, self.head_dim, self.dtype, self.device = (
             scale,
             group,

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from ..errors import ArgumentError
 from ..kernel.problem import demand
 from .passes import Backward, Forward
 from .plan import Plan
@@ -169,13 +168,11 @@ def attention(
     if cu_seqlens is not None:
         from .described import world_of
 
-        demand(None if world is None else "world: expected none beside cu_seqlens, found one")
+        if world is not None:
+            with world.exchange.guard("a call of attention"):
+                demand("world: expected none beside cu_seqlens, found one")
         world = world_of(q, k, cu_seqlens, group, continues, options)
-    elif group is not None or options:
-        raise ArgumentError(
-            f"{'group' if group is not None else next(iter(options))}: expected cu_seqlens beside"
-            " it, found None; options of a world are those of World(...)"
-        )
+        group, options = None, {}
     world = current_world() if world is None else world
     demand(
         None
@@ -183,6 +180,13 @@ def attention(
         else "world: expected one, or a call inside of `with world.as_current():`, found None"
     )
     world.calls += 1
+    with world.exchange.guard("a call of attention", world.calls):
+        demand(
+            None
+            if group is None and not options
+            else f"{'group' if group is not None else next(iter(options))}: expected cu_seqlens"
+            " beside it, found None; options of a world are those of World(...)"
+        )
     tensors = tensors_of(world, q, k, v)
     flights = [Flight(world, plan) for plan in world.parts]
     tokens = [

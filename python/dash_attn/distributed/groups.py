@@ -19,8 +19,9 @@ from ..kernel.driver import cuda_driver
 from .agreement import agree
 from .exchange import Program, Transfer, splits
 from .failures import Watch
+from .members import Members, members_of, new_group
 from .plan import Phase
-from .problem import Problem
+from .problem import Problem, refusal_of_node
 from .under_way import Recorded, UnderWay
 
 TIMEOUT = datetime.timedelta(minutes=10)
@@ -65,13 +66,27 @@ def groups_of(
             if has_nccl and torch.cuda.is_available()
             else torch.device("cpu")
         )
+    for (others, *_), one in _made.items():
+        if others == ranks and one.is_alive():
+            one.demand_whole()
+    reason = refusal_of_node(ranks_per_node) or refusal_of_timeout(timeout)
+    within = TIMEOUT if reason or timeout is None else timeout
+    members = members_of(ranks, within)
     per_node = local_size(ranks) if ranks_per_node is None else ranks_per_node
+    kind = Groups if has_nccl or device.type != "cuda" else Staged
+    fields = {"ranks_per_node": per_node, "device": device.type, "exchange": kind.__name__}
+    members.agree(fields, ArgumentError(reason) if reason else None)
     key = (ranks, device, per_node)
     found = _made.get(key)
     if found is None or not found.is_alive():
-        kind = Groups if has_nccl or device.type != "cuda" else Staged
-        found = _made[key] = kind(ranks, device, per_node, timeout or TIMEOUT)
+        found = _made[key] = kind(members, ranks, device, per_node, within)
     return found
+
+
+def refusal_of_timeout(timeout: Any) -> str | None:
+    if timeout is None or isinstance(timeout, datetime.timedelta) and timeout.total_seconds() > 0:
+        return None
+    return f"timeout: expected None or a datetime.timedelta above 0, found {timeout!r}"
 
 
 def local_size(ranks: tuple[int, ...]) -> int:
@@ -88,8 +103,7 @@ def local_size(ranks: tuple[int, ...]) -> int:
 
 class Groups:
     """Separate groups for all ranks and for those of a node, so that no other exchanges come
-    between; on CUDA devices also a separate stream. A small group on the CPU compares the ranks'
-    arguments."""
+    between; on CUDA devices also a separate stream."""
 
     @property
     def overlaps(self) -> bool:
@@ -97,14 +111,14 @@ class Groups:
 
     def __init__(
         self,
+        members: Members,
         ranks: tuple[int, ...],
         device: torch.device,
         per_node: int,
         timeout: datetime.timedelta,
     ) -> None:
-        self.default, self.members, self.device, self.timeout, self.per_node = (
-            dist.group.WORLD,
-            ranks,
+        self.members, self.device, self.timeout, self.per_node = (
+            members,
             device,
             timeout,
             per_node,
@@ -114,24 +128,12 @@ class Groups:
         backend = self._backend()
         first = self.rank // per_node * per_node
 
-        def group(members: tuple[int, ...], backend: str, name: str) -> Any:
-            # which older PyTorchs do not have
-            order = {} if list(members) == sorted(members) else {"sort_ranks": False}
-            return dist.new_group(
-                list(members),
-                timeout=timeout + SPARE * (backend == "nccl"),
-                backend=backend,
-                use_local_synchronization=True,
-                group_desc=f"dash world {name}",
-                **order,
-            )
+        def group(some: tuple[int, ...], name: str) -> Any:
+            return new_group(some, backend, name, timeout + SPARE * (backend == "nccl"))
 
-        self._control = group(ranks, "gloo", "agreement")
-        self._all = group(ranks, backend, "all")
+        self._all = group(ranks, "all")
         self._node = (
-            self._all
-            if per_node >= self.size
-            else group(ranks[first : first + per_node], backend, "node")
+            self._all if per_node >= self.size else group(ranks[first : first + per_node], "node")
         )
         number = _count[ranks] = _count.get(ranks, 0) + 1
         name = (
@@ -152,7 +154,7 @@ class Groups:
 
     def is_alive(self) -> bool:
         """Whether torch.distributed is what it was when these groups were made."""
-        return dist.is_initialized() and dist.group.WORLD is self.default
+        return self.members.is_alive()
 
     def _backend(self) -> str:
         return "nccl" if self.device.type == "cuda" else "gloo"
@@ -166,15 +168,15 @@ class Groups:
 
     def guard(self, where: str, call: int = 0) -> Any:
         """Inside of it, what is raised ends the other ranks."""
-        self._demand_whole()
+        self.demand_whole()
         return self.watch.at(where, call)
 
-    def _demand_whole(self) -> None:
+    def demand_whole(self) -> None:
         if self.watch.has_failed:
             raise self.watch.explain("")
 
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
-        self._demand_whole()
+        self.demand_whole()
         self.worlds += 1
         # an error that all ranks raise ends no rank
         with self.watch.named("an agreement on a world"):
@@ -189,7 +191,7 @@ class Groups:
 
     def _gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
         found = [torch.empty_like(mine) for _ in range(self.size)]
-        self._wait(dist.all_gather(found, mine, group=self._control, async_op=True))
+        self._wait(dist.all_gather(found, mine, group=self.members.control, async_op=True))
         return found
 
     def _wait(self, work: Any) -> None:

@@ -43,6 +43,10 @@ def plain_numbers(name: str, values: Any) -> tuple[int, ...]:
 
 
 def plain_homes(homes: Any) -> tuple[Home, ...]:
+    if not isinstance(homes, Iterable) or isinstance(homes, (str, bytes, dict)):
+        raise ArgumentError(
+            f"homes: expected (rank, document, first row, rows) of each, found {homes!r}"
+        )
     found = tuple(plain_numbers(f"homes: home {i}", home) for i, home in enumerate(homes))
     for i, home in enumerate(found):
         if len(home) != 4:
@@ -206,6 +210,13 @@ class Leaves:
             .dashWorldGetCertificate(self._handle, StringRef.of(name), given, len(texts))
             .text
         )
+
+
+def refusal_of_node(ranks: Any) -> str | None:
+    """Why a node cannot have so many ranks; None is what torchrun says."""
+    if ranks is None or type(ranks) is int and ranks > 0:
+        return None
+    return f"ranks_per_node: expected a whole number of at least 1, found {ranks!r}"
 
 
 def kept_of(kept: Any) -> int:

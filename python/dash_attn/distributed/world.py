@@ -24,6 +24,7 @@ from .problem import (
     packed_homes,
     plain_homes,
     plain_numbers,
+    refusal_of_node,
     refuse_options,
     scale_of,
 )
@@ -138,6 +139,16 @@ class World:
                     "cut": cut,
                 }
                 (memory,) = plain_numbers("memory", [memory])
+                demand(
+                    None
+                    if memory >= 0
+                    else f"memory: expected at least 0 bytes, or 0 for any, found {memory}"
+                )
+                demand(
+                    None
+                    if halves is None or isinstance(halves, bool)
+                    else f"halves: expected True, False or None, found {halves!r}"
+                )
                 self.problem = Problem(
                     lengths,
                     homes,
@@ -330,13 +341,10 @@ def exchange_of(
     where = None if device is None else torch.device(device)
     if where is not None and where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
-    if ranks_per_node is not None and (type(ranks_per_node) is not int or ranks_per_node < 1):
-        raise ArgumentError(
-            f"ranks_per_node: expected a whole number of at least 1, found {ranks_per_node!r}"
-        )
     if isinstance(ranks, int) and not isinstance(ranks, bool):
         if not 1 <= ranks <= 1 << 16:
             raise ArgumentError(f"ranks: expected from 1 to 65536 virtual ranks, got {ranks}")
+        demand(refusal_of_node(ranks_per_node))
         return Together(
             ranks, where or torch.device("cpu"), ranks if ranks_per_node is None else ranks_per_node
         )
