@@ -223,8 +223,11 @@ SmallVector<SlotAccess> StoreOp::getSlotAccesses() {
   return accesses;
 }
 
+/// The role has waited for a loaded tile that the result takes the place of.
 SmallVector<Sync> StoreOp::getSyncs() {
   SmallVector<Sync> syncs;
+  if (isThroughLoaded())
+    return syncs;
   for (int64_t slice : llvm::seq(getThrough() ? getNumSlices() : 0))
     syncs.push_back(Sync::waitFor(BarrierSide::Empty, slotOfSlice(*this, slice), Value(),
                                   /*borrows=*/true));

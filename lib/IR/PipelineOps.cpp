@@ -306,7 +306,7 @@ int64_t ChannelOp::getNumItemUses() {
 bool ChannelOp::isLoaded() {
   return llvm::any_of(getResult().getUsers(), [](Operation *user) {
     auto put = dyn_cast<PutOp>(user);
-    return put && put.isLoad();
+    return isa<CopyInOp>(user) || (put && put.isLoad());
   });
 }
 

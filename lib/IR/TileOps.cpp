@@ -33,15 +33,30 @@ LogicalResult StoreOp::verify() {
   }
   RankedTensorType tile = getValue().getType();
   Type element = getTarget().getType().getElementType();
-  if (!canLeave(tile, element, getThrough().getType()))
-    return emitOpError() << "leaves through a channel of one tile of " << tile.getDimSize(0)
-                         << " rows of " << element << ", whose columns are a multiple of "
-                         << columnsOfMatrices << ", got " << getThrough().getType();
+  bool isLoaded = isThroughLoaded();
+  if (!canLeave(tile, element, getThrough().getType(), isLoaded)) {
+    auto error = emitOpError() << "leaves through ";
+    if (isLoaded)
+      error << "the slot of a loaded tile, of " << tile.getDimSize(0) << " rows of " << element
+            << " and at least " << tile.getDimSize(1) << " columns";
+    else
+      error << "a channel of one tile of " << tile.getDimSize(0) << " rows of " << element
+            << ", whose columns are a multiple of " << columnsOfMatrices;
+    return error << ", got " << getThrough().getType();
+  }
   if (!getThrough().getDefiningOp<ChannelOp>())
     return emitOpError("leaves through a value that no 'dash.channel' makes");
   if (int64_t(getAhead()) < 0)
     return emitOpError() << "ahead must be at least 0, got " << int64_t(getAhead());
+  if (isLoaded && getAhead() != 0)
+    return emitOpError() << "leaves through the slot of a loaded tile, which no other is ahead of, "
+                         << "got ahead(" << getAhead() << ")";
   return success();
+}
+
+bool StoreOp::isThroughLoaded() {
+  auto channel = getThrough() ? getThrough().getDefiningOp<ChannelOp>() : ChannelOp();
+  return channel && channel.isLoaded();
 }
 
 std::optional<int64_t> dash::countSlices(int64_t columns, RankedTensorType slot) {
@@ -53,12 +68,15 @@ std::optional<int64_t> dash::countSlices(int64_t columns, RankedTensorType slot)
   return std::max<int64_t>(1, llvm::divideCeil(columns, most));
 }
 
-bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {
+bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type, bool isLoaded) {
   auto channel = dyn_cast<ChannelType>(type);
-  if (!channel || channel.getElements().size() != 1 || channel.getNumTiles() != 1)
+  // Rows and indices travel with a loaded tile.
+  bool isAlone = channel && channel.getElements().size() == 1;
+  if (!channel || channel.getTiles().empty() || (!isLoaded && !isAlone))
     return false;
   auto slot = cast<RankedTensorType>(channel.getTiles().front());
-  return slot.getElementType() == element && countSlices(tile.getDimSize(1), slot) &&
+  std::optional<int64_t> slices = countSlices(tile.getDimSize(1), slot);
+  return slices && (!isLoaded || *slices == 1) && slot.getElementType() == element &&
          slot.getDimSize(0) == tile.getDimSize(0);
 }
 

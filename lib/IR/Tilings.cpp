@@ -154,7 +154,8 @@ LogicalResult TilingAttr::verify(EmitError emitError, TilesAttr, int64_t columns
                          << warpgroupsOf(first) << " of '" << first.getName().getValue() << "' and "
                          << warpgroupsOf(entry) << " of '" << entry.getName().getValue() << "'";
   for (NamedAttribute entry : slots)
-    if (int64_t number = cast<IntegerAttr>(entry.getValue()).getInt(); number < 1)
+    if (int64_t number = cast<IntegerAttr>(entry.getValue()).getInt();
+        number < (entry.getName() == TilingAttr::channelOfResults ? 0 : 1))
       return emitError() << "channel '" << entry.getName().getValue()
                          << "' must have a slot at least, got " << number;
   for (StringAttr name : hold.getAsRange<StringAttr>())

@@ -131,6 +131,22 @@ static LogicalResult verifyWayOut(Operation *store, ChannelOp channel, Side put)
   return success();
 }
 
+/// A result takes the place of a tile while its role holds the slot.
+static LogicalResult verifyTakesPlace(StoreOp store, ChannelOp channel) {
+  bool isHeld = false;
+  for (Operation &op : llvm::make_range(store->getBlock()->begin(), store->getIterator())) {
+    SmallVector<Sync> syncs = syncsAt(&op, channel.getResult());
+    isHeld = (isHeld || isGet(syncs)) && !isRelease(syncs);
+  }
+  if (isHeld)
+    return success();
+  return store->emitError()
+         << "lets a result take the place of a loaded tile in a slot of channel '"
+         << channel.getName()
+         << "' that its role does not hold: it stands before the wait, or behind "
+            "the release";
+}
+
 /// Slots that no role fills are for the results of one role.
 static LogicalResult verifyOneLeaves(ChannelOp channel) {
   SmallVector<Side> leaving = sidesOf(channel, isBorrow);
@@ -157,7 +173,9 @@ static LogicalResult verifySides(ChannelOp channel) {
                                  << ", but role '" << read.role.getName() << "' waits for them "
                                  << toString(read.count);
   for (Operation *user : channel.getResult().getUsers())
-    if (isBorrow(syncsAt(user, channel.getResult())) && failed(verifyWayOut(user, channel, put)))
+    if (auto store = dyn_cast<StoreOp>(user);
+        (store && store.isThroughLoaded() && failed(verifyTakesPlace(store, channel))) ||
+        (isBorrow(syncsAt(user, channel.getResult())) && failed(verifyWayOut(user, channel, put))))
       return failure();
   SmallVector<Side> written = sidesOf(channel, isPutOfThreads);
   if (written.empty()) // by the copy engine, which signals by itself

@@ -40,7 +40,7 @@ TilingAttr PartTiling::getAttr(MLIRContext *context) const {
                                  : SmallVector<StringRef>{"dk", "dp", "dv", "s"})
     splits.push_back(b.getNamedAttr(product, split));
   auto addSlots = [&](StringRef channel, int64_t number) {
-    if (number > 0)
+    if (number > 0 || channel == TilingAttr::channelOfResults)
       named.push_back(b.getNamedAttr(channel, b.getI64IntegerAttr(number)));
   };
   for (TilingChannel channel : partChannels)
@@ -115,7 +115,8 @@ int64_t PartTiling::countSharedBytes() const {
 }
 
 /// What a part's slots may be, best first. What stays is loaded once an item. What is walked has a
-/// slot more where there is room: dQ reads K a step behind S.
+/// slot more where there is room: dQ reads K a step behind S. Without slots of its own a result
+/// holds up the next item's load.
 static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP) {
   auto list = [&](std::initializer_list<std::array<int64_t, 6>> all) {
     SmallVector<SlotCounts> counts;
@@ -123,8 +124,14 @@ static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP)
       counts.push_back({{k, v, q, dOut, 0, 0, passesP ? p : 0, out}});
     return counts;
   };
-  if (tiling.ownsQ)
-    return list({{3, 3, 1, 1, 0, 2}, {2, 2, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 1}});
+  if (tiling.ownsQ) {
+    auto counts =
+        list({{3, 3, 1, 1, 0, 2}, {2, 2, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 2}, {2, 1, 1, 1, 0, 1}});
+    // dQ then takes the place of dO, which has to be as wide.
+    if (tiling.widths.ofQ == tiling.widths.ofV)
+      counts.append(list({{2, 1, 1, 1, 0, 0}}));
+    return counts;
+  }
   return list({{2, 2, 4, 4, 2, 2},
                {1, 1, 4, 4, 2, 2},
                {1, 1, 3, 4, 2, 1},

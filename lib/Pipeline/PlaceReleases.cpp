@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"
+#include "dash/IR/Consumers.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,14 +20,19 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The last op of `block` that uses a tile of `get`, at any depth; `get` if there is none. Indices
-/// are read at once.
+/// The last op of `block` that uses a tile of `get`, at any depth, or lets a result leave through
+/// its slot; `get` if there is none. Indices are read at once.
 static Operation *findLastReader(WaitOp get, Block *block) {
   Operation *last = get;
+  auto consider = [&](Operation *user) {
+    if (Operation *op = block->findAncestorOpInBlock(*user); op && last->isBeforeInBlock(op))
+      last = op;
+  };
   for (Value tile : get.getTiles())
-    for (Operation *user : tile.getUsers())
-      if (Operation *op = block->findAncestorOpInBlock(*user); last->isBeforeInBlock(op))
-        last = op;
+    llvm::for_each(tile.getUsers(), consider);
+  for (auto store : block->getOps<StoreOp>())
+    if (store.getThrough() == get.getChannel())
+      consider(store);
   return last;
 }
 
@@ -177,17 +183,18 @@ private:
     for (StoreOp store : items.getBody().getOps<StoreOp>())
       (store.getScale() ? scaled : stores).push_back(store);
     llvm::append_range(stores, scaled);
-    llvm::SmallDenseMap<Value, int64_t, 1> numSlices; // looked up only
+    SlicesOf numSlices;
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
-      if (Value channel = findWayOut(store))
+      if (Value channel = findWayOut(store, numSlices))
         store.getThroughMutable().assign(channel);
       else
         return store.emitError()
                << "finds no slot to leave through: expected a channel into which role '"
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
                << " rows of " << store.getTarget().getType().getElementType()
-               << ", whose columns are a multiple of " << columnsOfMatrices;
+               << ", whose columns are a multiple of " << columnsOfMatrices
+               << ", or from which each warpgroup reads only its own rows of a loaded tile";
       int64_t &slices = numSlices[store.getThrough()];
       store.setAhead(slices);
       slices += store.getNumSlices();
@@ -195,14 +202,19 @@ private:
     return success();
   }
 
+  /// By channel, of the stores that have a way out; looked up only.
+  using SlicesOf = llvm::SmallDenseMap<Value, int64_t, 1>;
+
   /// The first channel that the result's tile fits, and whose slots the role fills in its steps;
-  /// otherwise one that no role fills, and through which no other role's results leave.
-  Value findWayOut(StoreOp store) {
+  /// otherwise one that no role fills, and through which no other role's results leave; otherwise
+  /// that of a loaded tile of the item.
+  Value findWayOut(StoreOp store, const SlicesOf &numSlices) {
     Value channel;
     Type element = store.getTarget().getType().getElementType();
     role.walk([&](PutOp put) {
       if (put.isLoad() || !put->getParentOfType<WalkOp>() ||
-          !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
+          !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType(),
+                             /*isLoaded=*/false))
         return WalkResult::advance();
       channel = put.getChannel();
       return WalkResult::interrupt();
@@ -210,9 +222,35 @@ private:
     auto isOfOther = [&](Operation *user) { return user->getParentOfType<RoleOp>() != role; };
     for (ChannelOp one : role->getParentOfType<WorkersOp>().getChannels())
       if (!channel && one.isWayOut() && llvm::none_of(one.getResult().getUsers(), isOfOther) &&
-          StoreOp::canLeave(store.getValue().getType(), element, one.getType()))
+          StoreOp::canLeave(store.getValue().getType(), element, one.getType(),
+                            /*isLoaded=*/false))
         channel = one;
+    return channel ? channel : findLoaded(store, numSlices);
+  }
+
+  /// The last one that fits: those in front of it are loaded for the next item meanwhile. One
+  /// result takes the place of a tile, and only this role has read that, each warpgroup its rows.
+  Value findLoaded(StoreOp store, const SlicesOf &numSlices) {
+    Value channel;
+    Type element = store.getTarget().getType().getElementType();
+    for (auto wait : items.getBody().getOps<WaitOp>()) {
+      auto one = wait.getChannel().getDefiningOp<ChannelOp>();
+      if (one.isLoaded() && llvm::hasSingleElement(getReaders(one)) &&
+          !numSlices.contains(one.getResult()) && readsOwnRows(wait.getTiles().front()) &&
+          StoreOp::canLeave(store.getValue().getType(), element, one.getType(),
+                            /*isLoaded=*/true))
+        channel = one;
+    }
     return channel;
+  }
+
+  /// Whether warpgroups read as many rows of a tile as they have of results, each its own.
+  static bool readsOwnRows(Value tile) {
+    return llvm::all_of(tile.getUses(), [](OpOperand &use) {
+      auto product = dyn_cast<MatmulOp>(use.getOwner());
+      return product && use.get() == product.getA() && use.get() != product.getB() &&
+             !product.getTransposeA() && product.getSplitAttr().getColumns() == 1;
+    });
   }
 
   RoleOp role;

@@ -35,15 +35,15 @@ public:
                                            *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
                                            nullptr, nullptr, cut.tiling.holds(slot.name)));
     }
-    std::string out = "out";
+    std::string out = TilingAttr::channelOfResults.str();
     for (const auto &[number, one] : llvm::enumerate(cut.consumers)) {
       if (!one.wayOut)
         continue;
       b.setLoc(items.getLoc());
       ChannelOp::create(b, ChannelType::get(b.getContext(), {one.wayOut}), out,
-                        cut.tiling.getSlotsOf("out").value_or(slotsOfWayOut), nullptr, nullptr,
-                        nullptr, nullptr, /*held=*/false);
-      out = "out" + std::to_string(number + 1);
+                        cut.tiling.getSlotsOf(TilingAttr::channelOfResults).value_or(slotsOfWayOut),
+                        nullptr, nullptr, nullptr, nullptr, /*held=*/false);
+      out = (TilingAttr::channelOfResults + Twine(number + 1)).str();
     }
     if (handsOut)
       addRole(Role::LoadItem, "load", RoleKind::Producer, 1, [&] { buildAllLoads(); });

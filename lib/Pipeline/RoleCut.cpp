@@ -322,8 +322,10 @@ private:
 
   /// Results leave through slots of a factor that warpgroups exchange. Where they exchange none,
   /// results have slots of their own, as wide as such a factor; where rows of q leave, as wide as a
-  /// panel of them.
+  /// panel of them. Where the tiling has none of these, they leave through a slot of a loaded tile.
   LogicalResult findWayOut() {
+    if (cut.tiling.getSlotsOf(TilingAttr::channelOfResults) == 0)
+      return success();
     for (auto [number, consumer] : llvm::enumerate(cut.consumers)) {
       bool exchanges = llvm::any_of(slots, [&, number = number](const Slot &slot) {
         return slot.to == slot.from && slot.maker == number && slot.tiles[0] != cut.passed;

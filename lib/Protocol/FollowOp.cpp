@@ -38,18 +38,20 @@ static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const Held
   return success();
 }
 
-static LogicalResult checkLeft(Operation *op, const SlotUse &slot, const HeldSlots &state) {
+static LogicalResult checkLeft(Operation *op, const SlotUse &slot, const HeldSlots &state,
+                               StringRef verb) {
   auto mayBe = [&](const LeavingSlot &one) { return one.mayBe(slot); };
   if (llvm::none_of(state.leaving, mayBe))
     return success();
-  return op->emitError() << "writes a slot of channel '" << nameOf(slot.channel)
+  return op->emitError() << verb << " a slot of channel '" << nameOf(slot.channel)
                          << "' that a copy of one thread may still read: that thread waits for "
                             "the copy, and the others meet it at a 'dash.sync_warpgroup' first";
 }
 
 /// No copy and no product in flight may still read it.
 static LogicalResult checkFree(Operation *op, const SlotUse &slot, const HeldSlots &state) {
-  return failure(failed(checkLeft(op, slot, state)) || failed(checkReaders(op, slot, state)));
+  return failure(failed(checkLeft(op, slot, state, "writes")) ||
+                 failed(checkReaders(op, slot, state)));
 }
 
 static LogicalResult checkFenced(Operation *op, const HeldSlot &held) {
@@ -59,8 +61,21 @@ static LogicalResult checkFenced(Operation *op, const HeldSlot &held) {
                          << "' that threads have written without a proxy fence behind";
 }
 
+/// A result takes the place of a tile that the role has waited for: of the rows that its own
+/// products have read.
+static LogicalResult takePlace(Operation *op, HeldSlot &held) {
+  if (held.isReadByProducts)
+    return op->emitError() << "writes a slot of channel '" << nameOf(held.slot.channel)
+                           << "' that products of other warps may still read: behind the wait for "
+                              "them, warps meet at a 'dash.sync_warpgroup' first";
+  held.isTaken = true;
+  return success();
+}
+
 static LogicalResult checkEmpty(Operation *op, const SlotUse &slot, bool leaves, HeldSlots &state) {
   HeldSlot *held = state.find(slot);
+  if (leaves && held && held->side == BarrierSide::Full)
+    return takePlace(op, *held);
   if (!held || held->side == BarrierSide::Full)
     return op->emitError() << "writes a slot of channel '" << nameOf(slot.channel)
                            << "' that is not known to be empty: it stands before the wait, or "
@@ -85,6 +100,9 @@ static LogicalResult readSlot(Operation *op, const SlotAccess &access, const Slo
     return op->emitError() << "reads a slot of channel '" << nameOf(slot.channel)
                            << "' that is not known to be full: it stands before the wait, or "
                               "behind the arrival that gives the slot back";
+  if (held->isTaken)
+    return op->emitError() << "reads a slot of channel '" << nameOf(slot.channel)
+                           << "' where a result lies that leaves";
   // No copy overtakes a name, and threads write indices.
   held->isRead |= access.kind == AccessKind::Read && access.by == AccessAgent::Threads &&
                   !access.isOfIndices() && !passesRegisters(slot);
@@ -104,7 +122,7 @@ static LogicalResult writeSlot(Operation *op, const SlotAccess &access, const Sl
 
 static LogicalResult copyOut(Operation *op, const SlotUse &slot, HeldSlots &state) {
   HeldSlot *held = state.find(slot);
-  if (!held || !held->isBorrowed)
+  if (!held || !(held->isBorrowed || held->isTaken))
     return op->emitError() << "copies out of a slot of channel '" << nameOf(slot.channel)
                            << "' that is not borrowed: others may write and read it";
   if (failed(checkFenced(op, *held)))
@@ -159,6 +177,8 @@ static LogicalResult arriveAtSlot(Operation *op, const Sync &sync, HeldSlots &st
     return op->emitError() << "gives a slot of channel '" << nameOf(slot->channel) << "' "
                            << (givesBack ? "back" : "on") << " that the role has not waited for";
   if (failed(checkFenced(op, *held)) || failed(checkReaders(op, *slot, state)))
+    return failure();
+  if (givesBack && held->isTaken && failed(checkLeft(op, *slot, state, "gives back")))
     return failure();
   if (givesBack && held->isRead)
     return op->emitError() << "gives back a slot of channel '" << nameOf(slot->channel)

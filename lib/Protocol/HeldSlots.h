@@ -18,18 +18,24 @@ struct HeldSlot {
   bool isUnmet = false;    ///< written, or unfenced, since the last barrier of the warpgroup
   /// by threads, without a fence since: a copy into it might overtake the read
   bool isRead = false;
+  /// by products, since the last barrier of the warpgroup: those of other warps may go on
+  bool isReadByProducts = false;
+  bool isTaken = false; ///< a result lies there, in place of what was loaded
 
   bool isOf(const HeldSlot &other) const {
     return slot == other.slot && side == other.side && isBorrowed == other.isBorrowed;
   }
   bool operator==(const HeldSlot &other) const {
     return isOf(other) && isUnfenced == other.isUnfenced && isUnmet == other.isUnmet &&
-           isRead == other.isRead;
+           isRead == other.isRead && isReadByProducts == other.isReadByProducts &&
+           isTaken == other.isTaken;
   }
   void addDebts(const HeldSlot &other) {
     isUnfenced |= other.isUnfenced;
     isUnmet |= other.isUnmet;
     isRead |= other.isRead;
+    isReadByProducts |= other.isReadByProducts;
+    isTaken |= other.isTaken;
   }
 };
 
@@ -107,8 +113,10 @@ struct HeldSlots {
   }
   /// A barrier of the warpgroup's threads.
   void syncWarpgroup() {
-    for (HeldSlot &one : held)
+    for (HeldSlot &one : held) {
       one.isUnmet &= one.isUnfenced;
+      one.isReadByProducts = false;
+    }
     llvm::erase_if(leaving, [](const LeavingSlot &one) { return one.isRead; });
   }
 };

@@ -58,6 +58,10 @@ static LogicalResult waitFor(WgmmaWaitOp op, HeldSlots &state) {
     if (llvm::none_of(complete,
                       [&](const ProductInFlight &one) { return one.op.getA() == factor; }))
       return op.emitError("keeps a factor that none of the products it completes reads");
+  for (const ProductInFlight &product : complete)
+    for (const SlotUse &slot : product.reads)
+      if (HeldSlot *held = state.find(slot))
+        held->isReadByProducts = true;
   state.inFlight.erase(state.inFlight.begin(), state.inFlight.end() - pending);
   return success();
 }

@@ -46,6 +46,8 @@ public:
             }
       } else if (auto held = dyn_cast<HeldOp>(user)) {
         addTiles(held, held.getTiles());
+      } else if (isa<StoreOp>(user)) { // a result leaves through the slot
+        readers.insert(user);
       }
     role.walk([&](CommitOp) { hasCommits = true; });
   }

@@ -22,6 +22,15 @@ void ResultsLeaving::waitFor(ImplicitLocOpBuilder &b, const SlotUse &slot) {
   auto isShared = [&](const SlotUse &one) { return mayShareSlot(one, slot); };
   if (!(slots.isAny && channels.contains(slot.channel)) && llvm::none_of(slots.known, isShared))
     return;
+  wait(b);
+}
+
+void ResultsLeaving::waitForTaken(ImplicitLocOpBuilder &b, const SlotUse &slot) {
+  if (llvm::is_contained(slots.known, slot))
+    wait(b);
+}
+
+void ResultsLeaving::wait(ImplicitLocOpBuilder &b) {
   NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/b.getUnitAttr());
   SyncWarpgroupOp::create(b);
   slots = {};

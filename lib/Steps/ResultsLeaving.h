@@ -29,6 +29,8 @@ public:
   /// Waits until copies have read the slot: the thread that began them waits, and the others meet
   /// it at a barrier.
   void waitFor(ImplicitLocOpBuilder &b, const SlotUse &slot);
+  /// The same, in front of the release of a slot in which the result took the place of a tile.
+  void waitForTaken(ImplicitLocOpBuilder &b, const SlotUse &slot);
   /// Before its first iteration, a loop's state stands for all of them.
   void enterLoop(Operation *loop);
 
@@ -36,6 +38,8 @@ public:
   Slots slots;
 
 private:
+  void wait(ImplicitLocOpBuilder &b);
+
   llvm::SmallDenseSet<Value, 2> channels; ///< looked up only
 };
 

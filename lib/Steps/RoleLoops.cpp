@@ -130,9 +130,10 @@ private:
     auto use = useOf(op);
     if (!use)
       return;
-    if (isa<StoreOp>(op))
-      use->assign(channelOf(op).getDefiningOp<ChannelOp>().isWayOut() ? index(0)
-                                                                      : add(first, steps));
+    if (auto store = dyn_cast<StoreOp>(op))
+      use->assign(store.isThroughLoaded()                               ? place
+                  : channelOf(op).getDefiningOp<ChannelOp>().isWayOut() ? index(0)
+                                                                        : add(first, steps));
     else if (!use->empty())
       use->assign(add(first, (*use)[0].get()));
     else if (itemUsesOf(op))

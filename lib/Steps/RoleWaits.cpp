@@ -218,9 +218,11 @@ private:
   static SlotUse slotOf(RingOp ring) { return {ring.getChannel(), LinearIndex::of(ring.getUse())}; }
 
   /// The next copy into the slot may not overtake what threads have read of it. Where results are
-  /// put meanwhile, their fence serves this, too.
+  /// put meanwhile, their fence serves this, too. Nor may it overtake a copy of results out of it.
   void release(ReleaseOp op) {
-    products.waitForReaders(b, {op.getChannel(), LinearIndex::of(op.getUse())});
+    SlotUse slot{op.getChannel(), LinearIndex::of(op.getUse())};
+    products.waitForReaders(b, slot);
+    results.waitForTaken(b, slot);
     RingOp ring = ringOf(op.getChannel(), op.getUse());
     if (role.isConsumer() && llvm::is_contained(reads, slotOf(ring)))
       fence();
@@ -312,7 +314,7 @@ private:
 
   /// Results go through this warpgroup's own rows of slots that the role fills next, and out by the
   /// copy engine. Nothing else reads these slots until then, so no barrier is signalled: they stay
-  /// empty.
+  /// empty. Or a result takes the place of a loaded tile, in a slot that the role holds.
   LogicalResult store(StoreOp op) {
     Value channel = op.getThrough();
     if (!channel)
@@ -347,15 +349,21 @@ private:
   void leave(StoreOp op, Value &rounded, llvm::iota_range<int64_t> slices) {
     Value channel = op.getThrough();
     SmallVector<Value> slots;
+    // A warp's wait for products says nothing of what those of other warps have read.
+    bool isLoaded = op.isThroughLoaded();
+    if (isLoaded)
+      SyncWarpgroupOp::create(b);
     for (int64_t slice : slices) {
       slots.push_back(useAhead(op.getUse(), op.getSlotOf(slice)));
-      results.waitFor(b, {channel, LinearIndex::of(slots.back())});
+      if (!isLoaded)
+        results.waitFor(b, {channel, LinearIndex::of(slots.back())});
     }
     for (Value &slot : slots) {
       results.begin({channel, LinearIndex::of(slot)});
       RingOp ring = ringOf(channel, slot);
-      MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
-                             /*borrows=*/true);
+      if (!isLoaded)
+        MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                               /*borrows=*/true);
       slot = ring.getSlot();
     }
     if (!rounded)

@@ -4,9 +4,9 @@
 // K and V of an item are put one after the other, but V is needed one product later, when it has
 // arrived. Values that are loaded from such a slot into registers for the whole item move with the
 // wait. A slot with a header (indices), or with rows that go to registers in each step, is waited
-// for in place. If an item without steps loads a slot for the whole item, a fence must separate
-// that from the next copy into the slot. Items with steps have a fence after their first product
-// anyway.
+// for in place. The slot through which a result has left is filled last: its rows move with it. If
+// an item without steps loads a slot for the whole item, a fence must separate that from the next
+// copy into the slot. Items with steps have a fence after their first product anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,14 @@ using namespace mlir::dash;
 static bool isForProducts(WaitOp wait) {
   return wait.getIndices().empty() && llvm::all_of(wait.getTiles(), [](Value tile) {
            return cast<RankedTensorType>(tile.getType()).getRank() == 2;
+         });
+}
+
+/// Whether a result of the item leaves through the slot, which has no header.
+static bool isFilledLast(WaitOp wait) {
+  return wait.getIndices().empty() && llvm::any_of(wait.getChannel().getUsers(), [](auto *user) {
+           auto store = dyn_cast<StoreOp>(user);
+           return store && store.isThroughLoaded();
          });
 }
 
@@ -141,7 +149,7 @@ static void sinkWaits(RoleOp consumer) {
       fenceUnused(load, branch);
   });
   consumer.walk([&](WaitOp wait) {
-    if (isForProducts(wait))
+    if (isForProducts(wait) || isFilledLast(wait))
       waits.push_back(wait);
   });
   for (WaitOp wait : waits)

@@ -147,6 +147,45 @@ func.func @leaves_through_slots_ahead(%dk: !T, %t: tensor<128x128xf32>, %i: inde
 // -----
 
 !T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x64xbf16>, tensor<128xf32>>
+!S = memref<?x?x?x64xbf16>
+
+func.func @in_place_of_a_narrower_tile(%dk: !T, %t: tensor<128x128xf32>, %i: index, %v: !S) {
+  dash.workers {
+    %tiles = dash.channel "v" depth(1) : !D
+    dash.role "load" producer warps(1) {
+      dash.copy_in %v[%i, %i, %i] to %tiles[%i] element(0) : !S to !D
+    }
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through the slot of a loaded tile, of 128 rows of 'bf16' and at least 128 columns, got '!dash.channel<tensor<128x64xbf16>, tensor<128xf32>>'}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x128xbf16>, tensor<128xf32>>
+
+func.func @in_place_of_a_tile_ahead(%dk: !T, %t: tensor<128x128xf32>, %i: index, %k: !T) {
+  dash.workers {
+    %tiles = dash.channel "k" depth(2) : !D
+    dash.role "load" producer warps(1) {
+      dash.copy_in %k[%i, %i, %i] to %tiles[%i] element(0) : !T to !D
+    }
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through the slot of a loaded tile, which no other is ahead of, got ahead(1)}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(1) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
 
 func.func @slots_ahead_are_of_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
   dash.workers {

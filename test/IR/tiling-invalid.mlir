@@ -40,6 +40,11 @@ func.func private @rows_and_columns() attributes {split = #dash.split<2 x 2>}
 
 // -----
 
+// expected-error @below {{channel 'out' must have a slot at least, got -1}}
+#tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating, splits = {s = 2 x 1}, hold = [], slots = {out = -1}>
+
+// -----
+
 // expected-error @below {{holds 'p', which has no slots}}
 #tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating, splits = {s = 2 x 1}, hold = [p], slots = {q = 1}>
 

@@ -7,7 +7,7 @@
 
 // Lists are printed in the order of names.
 // CHECK: #tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating, splits = {dk = 2 x 1, dp = 2 x 1, dq = 1 x 2, dv = 2 x 1, s = 2 x 1}, hold = [v], slots = {do = 2, dq = 2, ds = 2, k = 1, q = 3, v = 1}>
-// CHECK: #[[$TWO:.+]] = #dash.tiling<tiles = <q = 64, kv = 64>, columns = 192, columns_v = 128, structure = alternating, splits = {s = 1 x 1}, hold = [], slots = {}>
+// CHECK: #[[$TWO:.+]] = #dash.tiling<tiles = <q = 64, kv = 64>, columns = 192, columns_v = 128, structure = alternating, splits = {s = 1 x 1}, hold = [], slots = {out = 0}>
 #tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating,
                        splits = {s = 2 x 1, dp = 2 x 1, dv = 2 x 1, dk = 2 x 1, dq = 1 x 2}, hold = [v],
                        slots = {k = 1, v = 1, q = 3, do = 2, ds = 2, dq = 2}>
@@ -34,8 +34,8 @@ func.func @items(%q: !T, %k: !T, %v: !T, %kt: tensor<128x128xbf16>, %qt: tensor<
   return
 }
 
-// V may have tiles of its own width.
+// V may have tiles of its own width. Results may have no slots of their own.
 // CHECK-LABEL: func.func private @own_width_of_v
 // CHECK-SAME:    tiling = #[[$TWO]]
 func.func private @own_width_of_v() attributes {tiling = #dash.tiling<tiles = <q = 64, kv = 64>, columns = 192, columns_v = 128,
-    structure = alternating, splits = {s = 1 x 1}, hold = [], slots = {}>}
+    structure = alternating, splits = {s = 1 x 1}, hold = [], slots = {out = 0}>}

@@ -741,8 +741,8 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// The role that fills slots knows which are empty.
-func.func @results_leave_through_own_slots(%q: !T, %k: !T, %v: !T, %dk: !T, %i: index) {
+// A result takes the place of a tile that its role still holds.
+func.func @results_take_the_place_of_what_is_held(%q: !T, %k: !T, %v: !T, %dk: !T, %i: index) {
   dash.workers registers(168) shared_bytes(33792) {
     %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
     dash.role "load" producer warps(4) registers(24) {
@@ -759,8 +759,47 @@ func.func @results_leave_through_own_slots(%q: !T, %k: !T, %v: !T, %dk: !T, %i: 
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
-        // expected-error @below {{lets a result of role 'compute' leave through channel 'k', which role 'load' fills: only that one knows which slots are empty}}
+        // expected-error @below {{lets a result take the place of a loaded tile in a slot of channel 'k' that its role does not hold: it stands before the wait, or behind the release}}
         dash.store %r, %dk[%i, %i, %i] through %k_tiles : !C ahead(0) : tensor<128x128xf32> -> !T
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// The role that fills slots knows which are empty.
+func.func @results_leave_through_own_slots(%q: !T, %k: !T, %v: !T, %dk: !T, %i: index) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %p_tiles = dash.channel "p" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "make" consumer warps(4) registers(168) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %r = arith.constant dense<1.0> : tensor<128x128xf32>
+        %p = dash.round %r : tensor<128x128xf32> to tensor<128x128xbf16>
+        dash.put %p into %p_tiles : tensor<128x128xbf16> into !C
+        dash.commit %p_tiles : !C
+      }
+    }
+    dash.role "compute" consumer warps(4) registers(168) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %p_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %p_tiles : !C
+        // expected-error @below {{lets a result of role 'compute' leave through channel 'p', which role 'make' fills: only that one knows which slots are empty}}
+        dash.store %r, %dk[%i, %i, %i] through %p_tiles : !C ahead(0) : tensor<128x128xf32> -> !T
       }
     }
   }

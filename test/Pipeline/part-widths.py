@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import subprocess
 from pathlib import Path
 
@@ -52,5 +53,8 @@ def compile_one(gradients: tuple[str, ...], *head_dims: int, clauses: str = "") 
 
 for gradients, pair in itertools.product(PARTS, PAIRS):
     compile_one(gradients, *pair)
+    if gradients == ("dq",):
+        manifest = json.loads((arguments.tmp / "one.json").read_text(encoding="utf-8"))
+        assert manifest["program"]["tiles"] == {"q": 128, "kv": 64}, (pair, manifest["program"])
 for gradients, width in itertools.product(PARTS, WIDTHS):
     compile_one(gradients, width, width, clauses=" softcap(30.0)")

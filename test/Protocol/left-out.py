@@ -3,11 +3,14 @@
 # RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-full.mlir \
 # RUN:   | dash-opt --dash-to-ptx='kind=shift workers=4' -o /dev/null --mlir-print-ir-before=dash-verify-waits 2> %t/overlapping.mlir
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift workers=4 parts=4 sizes=heads:4,kv-heads:1' -o /dev/null --mlir-print-ir-before=dash-verify-waits 2> %t/parts.mlir
-# RUN: %python %s --dash-opt %dash_build/bin/dash-opt %t/alternating.mlir %t/overlapping.mlir %t/parts.mlir | FileCheck %s
+# RUN: %python %dash_src/tools/scripts/part_program.py dq 256 %dash_examples/bwd-causal.mlir \
+# RUN:   | dash-opt --dash-to-ptx='kind=longest-first workers=4' -o /dev/null --mlir-print-ir-before=dash-verify-waits 2> %t/dq.mlir
+# RUN: %python %s --dash-opt %dash_build/bin/dash-opt %t/alternating.mlir %t/overlapping.mlir %t/parts.mlir %t/dq.mlir | FileCheck %s
 # REQUIRES: python, host-supports-nvptx
 # CHECK: alternating: {{2[0-9][0-9]}} ops, each of which is missed, but for 4 waits for slots that are borrowed once more
 # CHECK: overlapping: {{2[0-9][0-9]}} ops, each of which is missed{{$}}
 # CHECK: parts: {{2[0-9][0-9]}} ops, each of which is missed{{$}}
+# CHECK: dq: {{[0-9]+}} ops, each of which is missed{{$}}
 """Nothing of a kernel's protocol can be left out: without any single wait for a slot or for
 products, arrival, proxy fence, copy, turn or meeting of a warpgroup's threads, --dash-verify-waits
 or --dash-verify-protocol refuses the kernel.

@@ -814,3 +814,131 @@ func.func @stored_unfenced(%tile: tensor<64x64xf32>, %sums: memref<?x?x?x64xf32>
   }
   return
 }
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// A warp knows of its own products that they have read, not of those of others.
+func.func @takes_a_place_that_is_read(%p: !p, %condition: i1) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      scf.if %condition {
+        %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+        %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+        %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      } else {
+        dash.sync_warpgroup
+      }
+      // expected-error @below {{writes a slot of channel 'k' that products of other warps may still read: behind the wait for them, warps meet at a 'dash.sync_warpgroup' first}}
+      dash.store_fragment %p to %k_tiles[%slot] element(0) slice(0) : !p to !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @takes_a_place_in_flight(%p: !p) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-note @below {{this product}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      dash.sync_warpgroup
+      // expected-error @below {{a product in flight still reads this slot of channel 'k': wait for it first}}
+      dash.store_fragment %p to %k_tiles[%slot] element(0) slice(0) : !p to !K
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @reads_behind_a_result(%p: !p) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      dash.store_fragment %p to %k_tiles[%slot] element(0) slice(0) : !p to !K
+      // expected-error @below {{reads a slot of channel 'k' where a result lies that leaves}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// The thread that began the copy knows that it has read; the others do not.
+func.func @gives_back_what_leaves(%p: !p, %out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %p to %k_tiles[%slot] element(0) slice(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.sync_warpgroup
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
+      nvvm.cp.async.bulk.wait_group 0 {read}
+      // expected-error @below {{gives back a slot of channel 'k' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!T = memref<?x?x?x128xbf16>
+
+// What was loaded is no result.
+func.func @copies_a_loaded_tile(%out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      // expected-error @below {{copies out of a slot of channel 'k' that is not borrowed: others may write and read it}}
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] slice(0) : !K to !T
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}

@@ -15,7 +15,7 @@ def SlotAccessInterface : OpInterface<"SlotAccessInterface"> {
     An op that names, reads or writes the contents of channel slots. It states which element of
     which slot, whether threads, the copy engine or the tensor core access it, and whether they
     access all of it or the rows of the role's own warpgroup. A slot that a result leaves through is
-    borrowed.
+    borrowed, or holds a loaded tile that the result takes the place of.
   }];
   let cppNamespace = "::mlir::dash";
   let methods = [

@@ -152,8 +152,8 @@ def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
     columns `[slice * w, (slice + 1) * w)`, w being those of the slot. A tile with fewer columns
     than a slot is one slice, in the slot's first columns.
 
-    **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and
-    synchronized.
+    **Preconditions**: the slot is borrowed, or held, and a result lies there in place of a loaded
+    tile; the warpgroup has written its rows, fenced, and synchronized.
     **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a
     wait for the group, which the warpgroup meets behind.
     **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] slice(1) :
@@ -347,7 +347,9 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
     hold it, 16 bytes a thread, at the warpgroup's offset: `#dash.fragment`. `slice(n)` says that it
     is a result that leaves (`dash.copy_out`), of which a slot has as many columns as fit.
 
-    **Preconditions**: the slot is empty; it is borrowed for a slice, and only for one.
+    **Preconditions**: the slot is empty; it is borrowed for a slice, and only for one. Or it is
+    full, and a slice takes the place of a loaded tile: products of the warpgroup's threads have
+    read their rows, and the threads have met behind.
     **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor
     core after a fence too.
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16,

@@ -187,7 +187,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     until buffers are planned. `arrivals` is the number of threads that arrive at each of the two in
     a phase; it is absent until waits are inserted. If a channel is `held`, consumers keep its tile
     in registers for an item, as the left factor of products (`--dash-hold-factors`). Slots that no
-    role fills stay empty: only results of one role leave through them (`dash.store`).
+    role fills stay empty: only results of one role leave through them (`dash.store`). A result may
+    also leave through the slot of a loaded tile of its item, before its role gives that back.
 
     **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.

@@ -65,7 +65,10 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     In a consumer it leaves through slots of a channel that the role fills by itself, before it
     fills them: those behind its last use. A slot has a slice of it, all rows and as many columns as
     fit or are left; `ahead` says how many slots further on than the next the first slice is, and
-    slices take slots in turn. `use` numbers the next one, once order is read.
+    slices take slots in turn. `use` numbers the next one, once order is read. It may also leave
+    whole through the slot of a tile that its item has loaded, in front of the release of that slot:
+    products read nothing of it any more, and each warpgroup writes the rows that it has read. Then
+    `use` is that of the slot.
 
     **Example**
     ```mlir
@@ -85,8 +88,11 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     - the two about rows and columns of `dash.load`
     - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of
       16, got '!dash.channel<tensor<64x128xf32>>'`
+    - `leaves through the slot of a loaded tile, of 128 rows of 'bf16' and at least 256 columns,
+      got '!dash.channel<tensor<128x128xbf16>, tensor<128xf32>>'`
     - `leaves through a value that no 'dash.channel' makes`
-    - `ahead must be at least 0, got -1`
+    - `ahead must be at least 0, got -1`, and 0 through the slot of a loaded tile: `leaves through
+      the slot of a loaded tile, which no other is ahead of, got ahead(1)`
     - `has the number of a use of no channel`, and so `slots ahead`
   }];
   let arguments = (ins
@@ -114,9 +120,12 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     int64_t getSlotOf(int64_t slice);
     /// The same, of the last of these slots.
     int64_t getLastSlot();
+    /// Whether it leaves through the slot of a loaded tile, which its role holds.
+    bool isThroughLoaded();
     /// Whether a tile can leave through slots of this type: the same rows and elements, and numbers
-    /// of columns of which one divides the other.
-    static bool canLeave(::mlir::RankedTensorType tile, ::mlir::Type element, ::mlir::Type channel);
+    /// of columns of which one divides the other; in place of a loaded tile, at least as many.
+    static bool canLeave(::mlir::RankedTensorType tile, ::mlir::Type element, ::mlir::Type channel,
+                         bool isLoaded);
   }];
   let hasVerifier = 1;
 }

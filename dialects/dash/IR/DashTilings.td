@@ -68,6 +68,7 @@ def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
 
     **Preconditions**: columns are a positive multiple of 8. There is a split at least, and all
     splits have as many warpgroups. Every channel has a slot at least, and what is held has slots.
+    Only `out` may have none: results then leave through the slot of a loaded tile.
     **Postconditions**: none.
     **Example**: `#dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating,
     splits = {dk = 2 x 1, dp = 2 x 1, dq = 1 x 2, dv = 2 x 1, s = 2 x 1}, hold = [],
@@ -97,6 +98,8 @@ def TilingAttr : Dash_Attr<"Tiling", "tiling"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The channel of slots that no role fills, of results alone; it may have no slots.
+    static constexpr ::llvm::StringLiteral channelOfResults = "out";
     /// Columns of tiles of V, O and dV.
     int64_t getWidthV() const { return getColumnsV() ? getColumnsV() : getColumns(); }
     /// How a product is split; null for one that the tiling does not know.

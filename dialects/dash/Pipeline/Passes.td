@@ -173,9 +173,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     consumer that makes their factors. A loaded tile that both need goes through one channel that
     both wait for, each releasing its slots by itself. If no tile of an item is needed by all, all
     wait for its first, which tells them what to do. A consumer that exchanges nothing has slots of
-    its own for its result to leave through. The warpgroups of the tiling are those of each
-    consumer. By default a problem gets this where a thread would need more than 128 registers for
-    all sums: dK and dV of more than 256 columns together.
+    its own for its result to leave through (`out`), unless the tiling says that it has none. The
+    warpgroups of the tiling are those of each consumer. By default a problem gets this where a
+    thread would need more than 128 registers for all sums: dK and dV of more than 256 columns
+    together.
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
@@ -322,7 +323,9 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 
     Stores at the end of an item leave through slots that the role fills by itself (`through
     %ds_tiles`) and that are empty until then. Each warpgroup uses its own rows, as many columns at
-    a time as a slot has. So no loaded tile is kept for them.
+    a time as a slot has. So no loaded tile is kept for them. Where there are no such slots, a
+    result leaves through that of a tile of its item which only this role reads, each warpgroup its
+    own rows, and which is released behind: the last that fits, as dO for dQ.
 
     Needs: `dash-order-products`. Leaves: all computations. Does not: count slots.
 

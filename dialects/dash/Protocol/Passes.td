@@ -21,7 +21,10 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
     - an op that reads a slot follows a wait for full, and precedes the arrival at empty; a product
       in flight does not read a slot that has been released;
     - an op that writes a slot follows a wait for empty, and precedes the arrival at full; a result
-      leaves through a slot after a wait that `borrows` it, and such a slot is not passed on;
+      leaves through a slot after a wait that `borrows` it, and such a slot is not passed on. Or it
+      takes the place of a tile that the role has waited for: the warpgroup's threads have met after
+      their products have read it, nothing reads it afterwards, and it is passed on when the copy
+      has read the result;
     - writes by threads are fenced before the slot is passed on or copied out. One thread copies out
       for its warpgroup. The warpgroup's threads meet (`dash.sync_warpgroup`) after their fences.
       They meet again, after that thread's wait until the copy has read, before a slot that may be

@@ -154,7 +154,8 @@ def SinkWaits : Pass<"dash-sink-waits", "::mlir::ModuleOp"> {
     copy into the slot must not overtake the load.
 
     Slots with indices for a consumer, or with rows that go to registers in each step, are waited
-    for in place.
+    for in place. The slot of a tile that a result takes the place of is filled last, so its rows
+    move down with the wait.
 
     Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a wait an
     instruction; `dash-insert-waits` does.
@@ -174,7 +175,8 @@ def HoistReleases : Pass<"dash-hoist-releases", "::mlir::ModuleOp"> {
     the sums. If threads have loaded the slot into registers (`dash.load_factor`), it follows a
     commit, whose fence keeps the next copy after the loads. In a role without commits the release
     has a fence of its own. If nothing else reads the slot, it follows the first product of what was
-    loaded, which runs beside the fence, or the load if that product is in a branch or a loop.
+    loaded, which runs beside the fence, or the load if that product is in a branch or a loop. A
+    slot through which a result leaves is released behind its store.
 
     Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a release an
     instruction; `dash-insert-waits` does.
@@ -236,6 +238,7 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     | `dash.held` | the slot's tiles, without a wait |
     | `dash.release` | an arrival at empty, once no product in flight reads the slot |
     | `dash.store` | wait for empty slots, which it `borrows`; round, store, fence, copy out |
+    | `dash.store` in place of a loaded tile | a meeting of the warpgroup; the same without a wait |
 
     Consecutive puts of fragments all wait before the first one: a test of a barrier would wait
     behind their stores. Consecutive commits share one fence. A store writes the warpgroup's own
@@ -246,8 +249,9 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     flight at the start or end of a loop or branch.
 
     A result leaves through a slot until its copy has read it. The wait for that stands where a slot
-    that may be the same is written next: in the next item, before its first dS. A role that copies
-    out ends with one wait until everything is in memory, after its last item.
+    that may be the same is written next: in the next item, before its first dS; where the result
+    took the place of a loaded tile, before the slot is released. A role that copies out ends with
+    one wait until everything is in memory, after its last item.
 
     Channels get `arrivals`: one for a thread that starts copies or adds, one for each warp of a
     consumer.
