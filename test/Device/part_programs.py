@@ -58,6 +58,7 @@ OTHERS = {
     "delays": ("delays=true", "delays=true"),
     "7 workers": ("workers=7", "workers=7"),
     "fewer slots": ("slots=q:2,do:2,out:1", "slots=k:2,v:1"),
+    "slots of dQ": ("", "slots=out:1"),  # at 256 columns other kv tiles, too
 }
 
 
@@ -272,6 +273,7 @@ TUNED = {
     "overlapping": ("machine", "structure=overlapping", "structure=overlapping"),
     "ascending": ("machine", "kind=ascending", "kind=ascending"),
     "symmetric shift": ("run", "kind=symmetric-shift", ""),
+    "slots of dQ": ("machine", "", "slots=out:1"),
 }
 
 
@@ -348,6 +350,10 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--speeds", action="store_true", help="check nothing")
+    known = {",".join(map(str, dims)): dims for dims in HEAD_DIMS}
+    parser.add_argument(
+        "--head-dims", choices=known, help="of q and of v: time these alone, not all"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     torch.manual_seed(0)
@@ -359,7 +365,7 @@ def main() -> int:
     for one in products:
         print(one, flush=True)
     rng = random.Random(0)
-    for head_dims in HEAD_DIMS:
+    for head_dims in [known[arguments.head_dims]] if arguments.head_dims else HEAD_DIMS:
         for mask in ("causal", "full"):
             for rows in LENGTHS:
                 speeds.append(
