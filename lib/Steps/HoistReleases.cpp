@@ -48,6 +48,7 @@ public:
         addTiles(held, held.getTiles());
       } else if (isa<StoreOp>(user)) { // a result leaves through the slot
         readers.insert(user);
+        isReadOtherwise = true;
       }
     role.walk([&](CommitOp) { hasCommits = true; });
   }

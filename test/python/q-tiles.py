@@ -18,7 +18,7 @@ from dash_attn.kernel.problem import Wanted  # noqa: E402
 from dash_attn.kernel.q_tiles import LONG_TILE, SHORT_TILE, price_of, rows_of_q_tile  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask, Union  # noqa: E402
 
-RECORD = "h200-2026-11-28-both-ways.json"
+RECORD = "h200-2026-11-29-both-ways.json"
 RECORDS = Path(__file__).resolve().parents[1] / "Device" / "records"
 LENGTHS = 128, 192, 384, 512, 640, 768, 1024, 1100, 1280, 2048, 16384
 # the q tile of each of these lengths

@@ -24,7 +24,7 @@ class Price(NamedTuple):
 
 
 # Fitted to head dim 64 at 512 to 16384 rows, full and causal, on an H200:
-# test/Device/records/h200-2026-11-28-both-ways.json has times of both q tiles.
+# test/Device/records/h200-2026-11-29-both-ways.json has times of both q tiles.
 PRICES = {SHORT_TILE: Price(1000, 350, 900), LONG_TILE: Price(1220, 350, 1600)}
 
 
