@@ -274,6 +274,7 @@ TUNED = {
     "ascending": ("machine", "kind=ascending", "kind=ascending"),
     "symmetric shift": ("run", "kind=symmetric-shift", ""),
     "slots of dQ": ("machine", "", "slots=out:1"),
+    "96 keys": ("machine", "", "kv-tile=96"),
 }
 
 
