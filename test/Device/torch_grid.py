@@ -16,8 +16,8 @@ of nearly equal ones. Beside it stands how far PyTorch's own kernel is (`of_thei
 What must be served is served, both ways, and has equal bits in two runs: 16 bits without a dropout,
 but for a causal mask over other numbers of rows than columns, which PyTorch aligns at the top left.
 All else is left to PyTorch's kernel with a reason, and its o has the bits that it has without
-`enable()`. PyTorch refuses some problems of a backend; they are counted alone. The status is 1
-where one is wrong, or none ran.
+`enable()`. cuDNN and memory-efficient attention refuse some problems; they are counted alone. The
+status is 1 where one is wrong, or none ran.
 """
 
 from __future__ import annotations
@@ -194,7 +194,11 @@ def check(one: One, deadline: float) -> dict[str, Any] | None:
     given = inputs(one)
     try:
         theirs = computed(one, given)
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:
+        if one.backend == FLASH or "CUDA error" in str(error):
+            raise
         return said | {"refused": str(error).splitlines()[0][:100]}
     with enable() as enabled:
         before = enabled.served.copy(), enabled.left.copy()

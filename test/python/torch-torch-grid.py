@@ -22,6 +22,7 @@ from fixtures import SOURCE  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "test/Device"))
 
+import grids  # noqa: E402
 import torch  # noqa: E402
 import torch_grid as grid  # noqa: E402
 
@@ -97,6 +98,15 @@ def they_are_right() -> None:
     assert grid.check(small_ones()[0], time.time() - 1) is None
     refused = grid.One(grid.CUDNN, 8, (4, 4), 1, (4, 4), "f16", False, False, 0.0, 1)
     assert checked(refused) == {"case": refused.name, "refused": REFUSED}
+
+    def fail(one: grid.One, given: grid.Tensors) -> grid.Tensors:
+        raise RuntimeError(f"CUDA error, {REFUSED}" if one.backend == grid.CUDNN else REFUSED)
+
+    grid.computed = fail
+    for backend in (grid.CUDNN, grid.FLASH):
+        found = grids.outcome(grid.check, refused._replace(backend=backend), time.time() + 60)
+        assert found and found["failed"].endswith(REFUSED), found
+    grid.computed = computed
 
 
 def what_is_spoilt_is_wrong() -> None:
