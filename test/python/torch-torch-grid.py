@@ -122,6 +122,9 @@ def what_is_spoilt_is_wrong() -> None:
                 assert found == [*runs, name], (name, more, are_both, found)
     with spoilt(0, 1e-3, True):
         assert "bits of o" in checked(left)["wrong"]
+    with spoilt(1, 1e-4, False):
+        found = checked(left)
+        assert found["repeated"] is False and "runs" not in found["wrong"], found
 
 
 @contextlib.contextmanager
