@@ -106,6 +106,7 @@ bundle = argparse.Namespace(
     scores=[],
     given_delta=[],
     apart=[kernel("plain-apart-all")],
+    unrounded=[kernel("plain-unrounded")],
     forwards=[kernel("plain-forward")],
 )
 for quick in (False, True):
@@ -117,7 +118,7 @@ for quick in (False, True):
         for group in check_device.GROUPS
     }
     assert tested["golden"] == {
-        "d128-causal": ["plain", "table-bench", "delays", "plain-forward"],
+        "d128-causal": ["plain", "table-bench", "delays", "plain-unrounded", "plain-forward"],
         "d128-full": [],
         union.group: ["union"],
     }, tested
