@@ -83,7 +83,7 @@ private:
   SmallVector<Value> findCarried() const {
     SmallVector<Value> carried;
     for (Operation *op : beginning.ops)
-      if (isa<WaitOp, LoadFactorOp, MatmulOp>(op))
+      if (isa<MatmulOp>(op) || !isPure(op)) // products, waits, and what is loaded
         for (Value result : op->getResults())
           if (isUsedBehind(result) && !isInSlot(result))
             carried.push_back(result);
