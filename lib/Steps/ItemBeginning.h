@@ -12,7 +12,7 @@ namespace mlir::dash {
 /// The first product of a consumer's item, and what leads to it: waits, the numbers of their uses,
 /// factors that are loaded into registers, and releases of slots that these leave free.
 struct ItemBeginning {
-  llvm::SetVector<Operation *> ops; ///< in their order; the last one is the product
+  llvm::SetVector<Operation *> ops; ///< in their order
 
   SmallVector<WaitOp> getWaits() const;
   bool waitsFor(Value channel) const;

@@ -1,8 +1,11 @@
 // RUN: dash-opt %dash_examples/fwd-causal.mlir --dash-choose-tiling --dash-tile --dash-apply-schedule='kind=longest-first workers=2 sizes=q:300,kv:300,batch:1,heads:2,kv-heads:1 form=table' --dash-verify-schedule --dash-check-kernels --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-outline-program --dash-peel-walks --dash-read-order --dash-distribute-tiles --dash-sink-waits --dash-hoist-releases --dash-hoist-stores --dash-begin-items --dash-insert-waits --dash-split-warpgroups --dash-outline-workers --dash-lower-prepare --dash-finish-program -o %t.mlir
 // RUN: dash-opt %t.mlir --dash-convert-to-nvvm | FileCheck %s
 // RUN: sed -E 's/(dash.exponential .*) scale\(%\w+\)/\1/' %t.mlir | not dash-opt --dash-convert-to-nvvm -o /dev/null 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: sed -E '0,/^( *)dash.take_tensor_core/s//\1%%memory = memref.alloc() : memref<64xf32>\n\1dash.take_tensor_core/' %t.mlir | not dash-opt --dash-convert-to-nvvm -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
 
 // SCALE: error: has another scale than the logarithm before: a kernel has one for all, a value in front of its workers
+// What is not for the machine ends the conversion, where much of it has been done.
+// MEMORY: error: failed to legalize operation 'memref.alloc'
 
 // The factor on scores is NaN unless it is above 0, where hidden scores would not be the lowest.
 // CHECK-LABEL: dash.role "compute0" consumer
