@@ -102,8 +102,7 @@ HELD_ELSEWHERE = ("-list", "-parts", "-runs", "-level-", "-delta", "-sink", "-so
 
 def every_kernel_is_held() -> None:
     """Each kernel of the bundle, or the one that it is a build of, with its problems; and nothing
-    else. Those that read an unrounded o are all there, or none of them: before their first run on a
-    GPU."""
+    else."""
     kernels = {
         kernel.name: kernel
         for kernel in device_kernels()
@@ -116,9 +115,7 @@ def every_kernel_is_held() -> None:
         name for name in kernels if values.OF_UNROUNDED in name and not values.is_forward(name)
     }
     assert of_unrounded
-    if not of_unrounded & GOLDEN["hashes"].keys():
-        kernels = {name: kernels[name] for name in kernels if name not in of_unrounded}
-    for name in of_unrounded & GOLDEN["hashes"].keys():
+    for name in of_unrounded:
         rounded = GOLDEN["hashes"][name.removesuffix(values.OF_UNROUNDED)]
         for problem, hashes in GOLDEN["hashes"][name].items():
             same = {one for one in hashes if hashes[one] == rounded[problem][one]}
