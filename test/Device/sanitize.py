@@ -24,8 +24,8 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
     return b"".join(struct.pack("<f", generator.uniform(-1, 1))[2:] for _ in range(count))
 
 
-def main() -> None:
-    kernel, rows = Kernel.load(sys.argv[1]), int(sys.argv[2])
+def launch(kernel: Kernel, rows: int) -> None:
+    """One pass of any kernel, over random tensors."""
     generator, driver = random.Random(0), kernel.driver
     # A list's sequences, whose lengths it is told: empty ones too, and rows that none has.
     bounds = [3, 3, rows // 3, rows // 3, rows - 2]
@@ -53,11 +53,15 @@ def main() -> None:
                         else random_bits(count, element, generator)
                     ),
                 )
-        if kernel.manifest["program"].get("own") == "q":
+        if kernel.is_forward:
             kernel.forward(**tensors)
         else:
-            kernel.backward(**{"dq": None, "dk": None, "dv": None} | tensors)
+            kernel.backward(**dict.fromkeys(("o", "dq", "dk", "dv")) | tensors)
         driver.synchronize(0)
+
+
+def main() -> None:
+    launch(Kernel.load(sys.argv[1]), int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Kernel:
     device of its target and any stream.
 
     Tensors give the sizes that the manifest leaves open. Several threads may use it. manifest:
-    as JSON data.
+    as JSON data. is_forward: it computes o and the LSE, not gradients.
     """
 
     _make_launch: type[Launch] = Launch
@@ -102,15 +102,15 @@ class Kernel:
         else:
             lib.dashKernelDestroy(made)
         self._takes_delta = "delta" in self._tensors
-        self._is_forward = not set(GRADIENTS) & set(self._tensors)
+        self.is_forward = not set(GRADIENTS) & set(self._tensors)
         output = "delta" if self._takes_delta else "o"
         backward = (*TENSORS[:OUTPUT], output, *TENSORS[OUTPUT + 1 :])
         # a program of dk and dv, or of dq, has no other gradients
         own = tuple(name for name in GRADIENTS if name in self._tensors)
         own = own if own in PARTS else GRADIENTS
         backward = tuple(name for name in backward if name not in GRADIENTS or name in own)
-        self._names: tuple[str, ...] = FORWARD if self._is_forward else backward
-        for names in (SINK[:1] if self._is_forward else SINK, LENGTHS, UNROUNDED):
+        self._names: tuple[str, ...] = FORWARD if self.is_forward else backward
+        for names in (SINK[:1] if self.is_forward else SINK, LENGTHS, UNROUNDED):
             self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
@@ -381,7 +381,7 @@ class Kernel:
         self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]
     ) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
-        if self._is_forward:
+        if self.is_forward:
             raise ArgumentError(f"'{self.name}' computes no gradients: call forward")
         if self._takes_delta:
             if delta is None or tensors[OUTPUT] is not None:
@@ -416,7 +416,7 @@ class Kernel:
         self, tensors: tuple[Any, ...], sink: Any, lengths: tuple[Any, Any], unrounded: Any
     ) -> tuple[Any, ...]:
         """The same of a forward."""
-        if not self._is_forward:
+        if not self.is_forward:
             raise ArgumentError(f"'{self.name}' computes gradients: call backward")
         beside = (SINK[:1], (sink,)), (LENGTHS, lengths), (UNROUNDED, (unrounded,))
         return tensors + self._given_beside(*beside)

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ManifestError
-from ..kernel.runtime import Kernel
+from ..kernel.runtime import GRADIENTS, Kernel
 from ..reference import Mask
 from ..support.records import Record, read
 
@@ -68,8 +68,8 @@ class BundledKernel:
 
     @property
     def is_forward(self) -> bool:
-        """It computes o and the LSE, from items that own q tiles."""
-        return self.manifest["program"].get("own") == "q"
+        """It computes o and the LSE. Items of a dq program own q tiles, too."""
+        return not any(tensor["name"] in GRADIENTS for tensor in self.manifest["tensors"])
 
     @property
     def head_dim_v(self) -> int:
