@@ -10,10 +10,6 @@ from measured import by_problem, by_shape, link, mean, of_forward
 
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
-SCALED = (
-    " FlashAttention-4 ran in another process on 2026-11-22; its numbers are scaled by how fast FA3"
-    " nd ran here and there."
-)
 CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
 # Beside dash, one pass after the other.
 TURNS = {"FA3 nd": "FA3 nd", "FA3 det": "FA3 det", "cudnn (nd)": "cuDNN nd"}
@@ -158,8 +154,7 @@ def beside_peers(record: dict, name: str) -> str:
         f" {record['rounds']} rounds, TFLOP/s of the whole backward ([record]({link(name)})): dash"
         f" of commit {record['commit']}, FlashAttention-3 of commit"
         f" {versions['fa3']['flash-attention'][:12]}, flash-attn-4"
-        f" {versions['fa4']['flash-attn-4']}, PyTorch's cuDNN {cudnn}. nd: not deterministic."
-        + (SCALED if versions["fa4"].get("scaled") else ""),
+        f" {versions['fa4']['flash-attn-4']}, PyTorch's cuDNN {cudnn}. nd: not deterministic.",
         "",
         "| head dim, mask | S | dash | order | "
         + " | ".join(PEERS)
@@ -367,11 +362,10 @@ def summary(peers: dict, sustained: dict, head_dims: dict) -> str:
         f" {mean(speed for speed, _ in speeds):.2f}x | – | {ratio:.2f}x: {row['mask']},"
         f" {row['rows']} rows |"
     )
-    scaled = " (measured apart)" if peers["families"]["fa4"].get("scaled") else ""
     text = (
-        f"Peers are FlashAttention-3, FlashAttention-4{scaled} and cuDNN. Their fastest modes are"
-        " not deterministic; dash is. Numbers are geometric means of the newest records ([all"
-        " rows, and how they were measured](dialects/dash/docs/measurements.md))."
+        "Peers are FlashAttention-3, FlashAttention-4 and cuDNN. Their fastest modes are not"
+        " deterministic; dash is. Numbers are geometric means of the newest records ([all rows, and"
+        " how they were measured](dialects/dash/docs/measurements.md))."
     )
     return (
         "\n".join(lines)
