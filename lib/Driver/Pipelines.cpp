@@ -52,6 +52,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   if (options.table)
     order.form = OrderForm::Table;
   manager.addPass(createApplySchedule(order));
+  manager.addPass(createDealItems());
   manager.addPass(createVerifySchedule());
   verifyAfter(manager, Stage::Schedule);
 
@@ -93,6 +94,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // entries that run before and after the main kernel
   manager.addPass(createLowerSequences());
   manager.addPass(createLowerOrder());
+  manager.addPass(createLowerDeal());
   manager.addPass(createLowerPrepare());
   manager.addPass(createLowerConvert());
   manager.addPass(createLowerCombine());

@@ -262,6 +262,9 @@ private:
     };
     addSumsOf(/*isKeyValue=*/false);
     regions.push_back(region("order", describeOrderBytes(), 16, order));
+    if (schedule.getDealAttr())
+      regions.push_back(
+          region(issueRegion.str(), std::to_string(issueBytesOfItem) + "*" + describeItems(), 16));
     if (parts > 1)
       addSumsOf(/*isKeyValue=*/true);
     if (hasSink() && !ownsQ)
@@ -280,14 +283,20 @@ private:
     return llvm::any_of(tensors, [](auto one) { return one.first.getKind() == TensorKind::Head; });
   }
 
-  std::string describeOrderBytes() {
-    if (isTable())
-      return std::to_string(4 * numOrderWords);
+  /// The number of items of formulas, of a list at most.
+  std::string describeItems() {
     std::string items = problem.getOwn() == TensorSide::Q ? "heads*q_tiles" : "kv_heads*kv_tiles";
     if (int64_t fold = tiles.getFold(); fold > 1)
       items = formatv("ceildiv(heads, {0})*q_tiles", fold).str();
     if (problem.getCut())
       items += ("*" + keyPieces).str();
+    return items;
+  }
+
+  std::string describeOrderBytes() {
+    if (isTable())
+      return std::to_string(4 * numOrderWords);
+    std::string items = describeItems();
     if (!isOpen())
       return formatv("4*(align({0} + workers, {1}) + {2}*batch*{3} + {4}*q_tiles*kv_tiles)",
                      int64_t(orderHeaderWords) + 1, orderItemWords,

@@ -37,15 +37,17 @@ static int rankOf(EntryRole role) {
     return 0;
   case EntryRole::Order:
     return 1;
-  case EntryRole::Prepare:
+  case EntryRole::Deal:
     return 2;
-  case EntryRole::Main:
+  case EntryRole::Prepare:
     return 3;
+  case EntryRole::Main:
+    return 4;
   case EntryRole::Convert:
   case EntryRole::Combine:
-    return 4;
-  case EntryRole::Clear:
     return 5;
+  case EntryRole::Clear:
+    return 6;
   }
   llvm_unreachable("all roles are above");
 }

@@ -99,6 +99,8 @@ private:
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
     } else {
       kernels->setAttr(formulasAttr, schedule.getFormulas());
+      if (schedule.getDealAttr())
+        kernels->setAttr(dealAttr, schedule.getDealAttr());
       if (PartCut(toProblem(schedule.getProblem()), schedule.getParts()).hasRuns())
         kernels->setAttr(runsAttr, b.getUnitAttr());
     }

@@ -307,6 +307,19 @@ LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat red
 }
 
 //===----------------------------------------------------------------------===//
+// DealAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult DealAttr::verify(EmitError emitError, int64_t task, int64_t boundary) {
+  for (auto [name, value, least] :
+       {std::tuple<StringRef, int64_t, int64_t>("task", task, 1), {"boundary", boundary, 0}})
+    if (value < least || value > maxPrice)
+      return emitError() << "'" << name << "' must be from " << least << " to " << maxPrice
+                         << ", got " << value;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // SearchAttr
 //===----------------------------------------------------------------------===//
 

@@ -60,6 +60,7 @@ static constexpr KnownAttr knownOfOps[] = {
     {programAttr, "#dash.program<...>", "a 'gpu.module'", is<ProgramAttr>, isGpuModule},
     {formulasAttr, "#dash.formulas<...>", "a 'gpu.module'", is<FormulasAttr>, isGpuModule},
     {runsAttr, "unit", "a 'gpu.module'", is<UnitAttr>, isGpuModule},
+    {dealAttr, "#dash.deal<...>", "a 'gpu.module'", is<DealAttr>, isGpuModule},
     {orderBufferAttr, "dense i32 elements", "a 'gpu.module' or 'gpu.binary'", isWords, isOfKernels},
     {manifestAttr, "a string", "a 'gpu.binary'", is<StringAttr>, isGpuBinary},
     {entryAttr, "#dash.entry<...>", "a function of a 'gpu.module'", is<EntryAttr>, isKernel},

@@ -127,6 +127,14 @@ LogicalResult ScheduleOp::verify() {
   if (getApart() == Apart::Parts && getParts() == 1)
     return emitOpError() << "apart(parts) keeps what parts add to dK and dV, and there is one "
                             "part: state more, or apart(all)";
+  if (getDealAttr() && !getFormulas())
+    return emitOpError() << "deals lists in each launch, which needs formulas, but its order is a "
+                            "table";
+  if (getDealAttr() && getParts() > 1)
+    return emitOpError() << "deals lists of items in 1 part, got " << int64_t(getParts());
+  if (getDealAttr() && int64_t(getWorkers()) > DealAttr::maxWorkers)
+    return emitOpError() << "deals lists to at most " << DealAttr::maxWorkers << " workers, got "
+                         << int64_t(getWorkers());
   if (failed(verifySide(*this)))
     return failure();
   SequencesAttr sequences = getProblem().getSequences();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Schedule.h"
+#include "DealByWork.h"
 #include "dash/IR/Describe.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -45,6 +46,12 @@ public:
   LogicalResult deal() {
     const auto &sequences = header.problem.sequences;
     items.reserve(numItems(header.problem, header.parts));
+    if (header.deal) {
+      for (int64_t sequence : sequencesByRows(header.problem))
+        if (failed(dealRun(sequence, 1)))
+          return failure();
+      return success();
+    }
     for (size_t begin = 0, end; begin < sequences.size(); begin = end) {
       for (end = begin + 1; end < sequences.size() && sequences[end] == sequences[begin];)
         ++end;
@@ -169,6 +176,10 @@ FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError 
                     emitError);
   if (failed(dealer.deal()))
     return failure();
+  if (const std::optional<Deal> &deal = schedule.deal)
+    dealByWork(
+        schedule.itemStorage,
+        [&](const Item &item) { return deal->priceOf(schedule.numTasks(item)); }, schedule.workers);
   return schedule;
 }
 

@@ -64,10 +64,14 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
   SearchAttr searchAttr;
   if (const std::optional<Search> &search = schedule.search)
     searchAttr = SearchAttr::get(context, search->version, search->budget, search->maxDqBytes);
-  return ScheduleOp::create(
-      builder, loc, name, schedule.kind, schedule.level, schedule.parts, schedule.workers,
-      schedule.width, builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
-      schedule.apart, toProblemAttr(schedule.problem, context), costAttr, searchAttr, order);
+  DealAttr dealAttr;
+  if (const std::optional<Deal> &deal = schedule.deal)
+    dealAttr = DealAttr::get(context, deal->task, deal->boundary);
+  return ScheduleOp::create(builder, loc, name, schedule.kind, schedule.level, schedule.parts,
+                            schedule.workers, schedule.width,
+                            builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
+                            schedule.apart, toProblemAttr(schedule.problem, context), costAttr,
+                            searchAttr, dealAttr, order);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,6 +127,8 @@ FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   header.apart = op.getApart();
   if (SearchAttr search = op.getSearchAttr())
     header.search = {search.getVersion(), search.getBudget(), search.getDqLimit()};
+  if (DealAttr deal = op.getDealAttr())
+    header.deal = {deal.getTask(), deal.getBoundary()};
   if (FormulasAttr formulas = op.getFormulas())
     return Schedule::get(std::move(header), toFormulas(formulas), emitError);
   FailureOr<Table> table = toTable(op.getTable(), header, emitError);

@@ -2,26 +2,26 @@
 
 // A misspelt attribute, or one of another type or at another place, is refused: it would have no effect.
 
-// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.deal, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.bogus} {
 }
 
 // -----
 
 // When ops run and through what they go is said by ops: these are attributes no more.
-// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.deal, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.stage = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.deal, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.order = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.deal, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.staging = 1} {
 }
 

@@ -5,6 +5,9 @@
 # RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir \
 # RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift level=batch output=between-grids-list' -o /dev/null
 # RUN: %python %s between-grids-list.ptx | FileCheck %s --check-prefixes=CHECK,COPIED,LIST
+# RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir \
+# RUN:   | dash-opt --dash-to-ptx='kind=shortest-first output=between-grids-dealt' -o /dev/null
+# RUN: %python %s between-grids-dealt.ptx | FileCheck %s --check-prefixes=CHECK,COPIED,LIST,DEALT
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift apart=all output=between-grids-apart' -o /dev/null \
 # RUN:   && %python %s between-grids-apart.ptx | FileCheck %s --check-prefix=APART
 # REQUIRES: python, z3, host-supports-nvptx
@@ -47,6 +50,7 @@ PTX, and is left out or made weaker. `convert` begins when `main` has begun, so 
 # LIST-NEXT: records and items of a list, up to main: proven
 # LIST-NEXT:   the end of sequences nothing goes wrong
 # LIST-NEXT:   the end of order nothing goes wrong
+# DEALT-NEXT:  the end of deal nothing goes wrong
 
 # APART:      a row, from prepare to main: proven
 # APART:      contributions, from main to convert: proven
@@ -371,8 +375,8 @@ def read_step(tracer: Tracer, words: range) -> Step:
 
 def records(tracer: Tracer, ptx: str, change: Change) -> Program:
     """A thread of `sequences` writes a record, one of `order` reads it and writes an item, one of
-    `main` reads both."""
-    program, names = Program(), {}
+    `main` reads both. Where items are dealt by work, one of `deal` copies the item in between."""
+    program, names, is_dealt = Program(), {}, is_dealt_by_work(ptx)
 
     def run(thread: Thread, entry: str, name: str, place: str, value: int = 0) -> None:
         line = next(
@@ -389,8 +393,13 @@ def records(tracer: Tracer, ptx: str, change: Change) -> Program:
     end(program, "sequences", "order", change)
     thread = Thread(program, "order", "block", "order")
     run(thread, "order", "ld.global", "record")
-    run(thread, "order", "st.global.v4", "item", 9)
-    end(program, "order", "main", change)
+    run(thread, "order", "st.global.v4", "issued" if is_dealt else "item", 9)
+    end(program, "order", "deal" if is_dealt else "main", change)
+    if is_dealt:
+        thread = Thread(program, "deal", "block", "deal")
+        run(thread, "deal", "ld.global.v4", "issued")
+        run(thread, "deal", "st.global.v4", "item", 9)
+        end(program, "deal", "main", change)
     first_list, first_item, first_visit = (tracer.memory[ORDER + 4 * word] for word in (3, 4, 5))
     steps = [
         read_step(tracer, range(8, first_list)),
@@ -402,12 +411,20 @@ def records(tracer: Tracer, ptx: str, change: Change) -> Program:
     return program
 
 
+def is_dealt_by_work(ptx: str) -> bool:
+    return f"{NAME}_deal(" in ptx
+
+
 def wrong_records(model: Model):
     return z3.Or(
         read_in(model, "order", "record").value != 7,
         read_in(model, "main", "record").value != 7,
         read_in(model, "main", "item").value != 9,
     )
+
+
+def wrong_dealt(model: Model):
+    return z3.Or(wrong_records(model), read_in(model, "deal", "issued").value != 9)
 
 
 def lines_of(steps: list[Step], name: str) -> tuple[int, ...]:
@@ -545,10 +562,10 @@ def main() -> int:
             (
                 "records and items of a list, up to main",
                 records,
-                wrong_records,
+                wrong_dealt if is_dealt_by_work(ptx) else wrong_records,
                 [
                     (f"the end of {grid}", "nothing", Change(old=f"the end of {grid}"))
-                    for grid in ("sequences", "order")
+                    for grid in ("sequences", "order", "deal")[: 3 if is_dealt_by_work(ptx) else 2]
                 ],
             )
         )

@@ -46,7 +46,7 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
   return
 }
 
-// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, longest-first, shift, symmetric-shift, synthesized, unordered, auto or file
+// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, longest-first, shift, shortest-first, symmetric-shift, synthesized, unordered, auto or file
 // PATH: :{{[0-9]+}}:3: error: kind=file needs path=FILE, an order in the format of the JSON report
 // LEVEL: for the --level option: expected one of run, batch, machine, own, found 'always'
 // WORLD: :{{[0-9]+}}:3: error: no schedule keeps level 'world' yet, expected run, batch or machine

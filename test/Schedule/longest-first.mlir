@@ -95,7 +95,7 @@
 // OF-PARTS:      longest-first
 // OF-PARTS-NEXT: ascending
 // OF-PARTS-NOT:  shift
-// UNORDERED: error: schedule 'unordered' serves no items that own kv tiles and have no dQ: take ascending, descending, longest-first, shift, symmetric-shift, synthesized or auto
+// UNORDERED: error: schedule 'unordered' serves no items that own kv tiles and have no dQ: take ascending, descending, longest-first, shift, shortest-first, symmetric-shift, synthesized or auto
 // CHAINS: error: order file '{{.*}}': {{.*}}chains: expected none, because a program without dQ sums nothing across items, got 8
 
 // Items that own q tiles go in bundles of heads. The first one goes up the workers, the next one down.

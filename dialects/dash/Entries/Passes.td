@@ -118,7 +118,9 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
 
     Where workers hand out items, the header says 1 worker, and there is one list. It has the items
     of longer sequences (in walked rows) first, each sequence's as its `item` formula numbers them,
-    whatever the unit. A block writes the items of a sequence, or some blocks share one.
+    whatever the unit. A block writes the items of a sequence, or some blocks share one. Where a
+    launch deals items by work, the region `issue` gets this list, and `dash-lower-deal` makes the
+    entry that deals it.
 
     For a list of sequences, the entry runs in each launch, after that of `dash-lower-sequences`. It
     evaluates the formulas for each sequence separately, with its own tiles. Units follow those of
@@ -159,6 +161,34 @@ def LowerSequences : Pass<"dash-lower-sequences", "::mlir::ModuleOp"> {
     this one. Does not: touch lists of stated lengths, whose records come with their table.
 
     (* example filepath=test/Entries/lower-sequences.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerDeal : Pass<"dash-lower-deal", "::mlir::ModuleOp"> {
+  let summary = "Lower the dealing of items by work to the entry `NAME_deal`";
+  let description = [{
+    Gives each module of kernels whose items are dealt by work (`dash-deal-items`) an entry that
+    runs between those of `dash-lower-order` and `dash-lower-prepare`, in each launch. The first
+    leaves the items in issue order in the region `issue`; this one writes lists and items of the
+    region `order`, as `#dash.deal` says. Whatever deals on the host makes the same lists.
+
+    The entry is one block of 1024 threads. A round deals to all workers at once that are free
+    before any of them would be free again, as long as prices do not fall from one item to the next.
+    So lists are those of one item after the other. Lists of documents take about a round for each
+    50 to 100 items. A block keeps the prices of 4096 items at a time.
+
+    | words of `issue` (i32) | are |
+    |---|---|
+    | 8 for each item | its record, as in `order`, in issue order |
+    | 2 for each item, behind all records | its worker, and its place in the worker's list |
+
+    Needs: `dash-outline-program`. Leaves: the items in issue order. Does not: change records,
+    visits or turns, so no bit follows from it.
+
+    (* example filepath=test/Entries/lower-deal.mlir *)
   }];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -209,6 +209,33 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
   }];
 }
 
+def DealAttr : Dash_Attr<"Deal", "deal"> {
+  let summary = "Lists that a launch deals by work, and at which prices";
+  let description = [{
+    Items of a list of sequences are dealt in their issue order, each to the worker that is free
+    first, of equal ones to the first. A worker is busy for `boundary`, and `task` for each task of
+    the item. Prices are whole numbers, so a device and a host make the same lists. An item counts
+    as no more than 524287. Sequences with more walked rows are issued first, of equal ones the
+    first; within a sequence, its formula `item` says the order, and units have no meaning.
+
+    **Preconditions**: `task` is from 1 to 524287, `boundary` from 0 to 524287.
+    **Postconditions**: none.
+    **Example**: `#dash.deal<task = 8, boundary = 25>`.
+    **Errors**: `'task' must be from 1 to 524287, got 0`; `'boundary' must be from 0 to 524287, got
+    -1`.
+  }];
+  let parameters = (ins AttrParameter<"int64_t", "price of a task">:$task,
+                        AttrParameter<"int64_t", "price of an item besides its tasks">:$boundary);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Beyond it, items count alike: the entry that deals keeps times and workers in one word.
+    static constexpr int64_t maxPrice = (int64_t(1) << 19) - 1;
+    /// The most workers that an entry deals to.
+    static constexpr int64_t maxWorkers = 1024;
+  }];
+}
+
 def SearchAttr : Dash_Attr<"Search", "search"> {
   let summary = "How an order was searched for";
   let description = [{

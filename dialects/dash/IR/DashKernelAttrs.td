@@ -32,7 +32,7 @@ def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
   I32EnumAttrCase<"Order", 0, "order">, I32EnumAttrCase<"Prepare", 1, "prepare">,
   I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">,
   I32EnumAttrCase<"Sequences", 4, "sequences">, I32EnumAttrCase<"Combine", 5, "combine">,
-  I32EnumAttrCase<"Clear", 6, "clear">]>;
+  I32EnumAttrCase<"Clear", 6, "clear">, I32EnumAttrCase<"Deal", 7, "deal">]>;
 
 def EntryWhen : Dash_Words<"EntryWhen", "when an entry must be launched", [
   I32EnumAttrCase<"Always", 0, "always">,

@@ -33,6 +33,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
 
     `search` exists if the order was searched for, and records how (`#dash.search`).
 
+    `deal` exists if each launch deals the items of a list of sequences by their work
+    (`#dash.deal`). The formula `worker` then has no meaning. Bits do not depend on it.
+
     The verifier checks the shape only. A pass proves coverage, total order, progress and
     independence, and records its result for the problem's sizes: `min_workers`, the fewest workers
     that finish when they are resident at once and start in index order.
@@ -42,6 +45,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
       are from 1 to 16384.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
+    - `deal` needs formulas and one part, and at most 1024 workers.
     - `apart` needs an order that is not `unordered`; `apart(parts)` needs more than one part.
     - A table is in the text (not elided), and has a row for each item: N = sum over sequences of
       kv_heads * parts * ceil(kv rows / rows of a kv tile). If items own q tiles, N = sum of heads *
@@ -77,6 +81,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `apart(parts) keeps what parts add to dK and dV, and there is one part: state more, or
       apart(all)`
     - `expected what is kept apart (none, parts or all), got 'some'`
+    - `deals lists in each launch, which needs formulas, but its order is a table`
+    - `deals lists of items in 1 part, got 2`
+    - `deals lists to at most 1024 workers, got 1025`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
     - `items that own q tiles sum nothing across items, so they are in 1 part, got 2`; in the same
@@ -103,6 +110,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     Arg<ProblemAttr, "what the order was made for">:$problem,
     Arg<CostAttr, "cost model that it was judged by">:$cost,
     Arg<OptionalAttr<SearchAttr>, "how it was searched for">:$search,
+    Arg<OptionalAttr<DealAttr>, "how a launch deals its items">:$deal,
     Arg<AnyAttrOf<[FormulasAttr, TableAttr], "#dash.formulas<...> or #dash.table<...>">,
         "the order">:$order);
   let assemblyFormat = [{
@@ -112,6 +120,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     custom<Apart>($apart)^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
     `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)` (`search` `(` $search^ `)`)?
+    (`deal` `(` $deal^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict
   }];
   let extraClassDeclaration = [{

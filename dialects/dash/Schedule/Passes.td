@@ -235,6 +235,28 @@ def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
   ];
 }
 
+def DealItems : Pass<"dash-deal-items", "::mlir::ModuleOp"> {
+  let summary = "Let launches deal the items of lists of sequences by their work";
+  let description = [{
+    Formulas deal items without a look at how long they are. Sequences of a list have any lengths,
+    so some workers get more than others. This pass writes `deal` to the order of such a list: each
+    launch then deals items in issue order, each to the worker that is free first (`#dash.deal`).
+    Prices are those of the order's cost, in eighths of a task's compute.
+
+    An order is dealt if its kind says that items wait for none but those that are issued earlier:
+    `shortest-first`, and `longest-first`, whose items wait for nothing in programs without dQ. The
+    pass proves that of the order, and then the lists that are dealt for its sizes. Bits do not
+    change, because visits and turns do not. Forwards are left alone, whose items workers draw
+    (`dash-hand-out-items`); so are tables, several parts, and more than 1024 workers.
+
+    Needs: `dash-apply-schedule`. Leaves: `min_workers` of the lists that it has proven. Does not:
+    deal on the device; `dash-lower-deal` makes the entry that does.
+
+    (* example filepath=test/Schedule/deal-items.mlir *)
+  }];
+  let statistics = [Statistic<"numDealt", "num-dealt", "Number of orders whose items are dealt">];
+}
+
 def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
   let summary = "Show the orders of a module and what they cost";
   let description = [{

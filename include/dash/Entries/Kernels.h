@@ -4,6 +4,7 @@
 #define DASH_ENTRIES_KERNELS_H
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
 
 namespace mlir::dash {
 
@@ -26,6 +27,8 @@ struct Kernels {
   }
   /// Whether workers draw items while it runs: then the order has one list, of all of them.
   bool handsOut() const;
+  /// Whether each launch deals the items of a list by work.
+  bool dealsByWork() const { return module->hasAttr(dealAttr); }
   /// Whether adds to a sum have a fixed order. The first one is then a store.
   bool isOrdered() const { return facts().getDeterministic(); }
   /// The mask's edges over tiles.

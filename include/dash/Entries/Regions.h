@@ -4,6 +4,7 @@
 #define DASH_ENTRIES_REGIONS_H
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/OrderBuffer.h"
 
 namespace mlir::dash {
 
@@ -21,6 +22,11 @@ std::string contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64_t par
 
 /// The word that counts the items which workers have drawn, where they are handed out.
 constexpr llvm::StringLiteral drawnRegion = "drawn";
+
+/// Where a launch deals items by work: the items in issue order, then the worker and the place in
+/// its list of each.
+constexpr llvm::StringLiteral issueRegion = "issue";
+constexpr int64_t issueBytesOfItem = 4 * orderItemWords + 8;
 
 /// The pieces of the keys of a sequence, and no sequence has more: a derived size.
 constexpr llvm::StringLiteral keyPieces = "kv_pieces";

@@ -16,6 +16,8 @@ namespace mlir::dash {
 constexpr llvm::StringLiteral programAttr = "dash.program";
 /// On a `gpu.module` whose order is formulas: `#dash.formulas`.
 constexpr llvm::StringLiteral formulasAttr = "dash.formulas";
+/// On a `gpu.module` whose launches deal items by work: `#dash.deal`.
+constexpr llvm::StringLiteral dealAttr = "dash.deal";
 /// On a `gpu.module` or `gpu.binary` whose order is a table: the order buffer, dense i32 words.
 constexpr llvm::StringLiteral orderBufferAttr = "dash.order_buffer";
 /// On a `gpu.binary`: the manifest of its content, a string.

@@ -30,6 +30,10 @@ struct ScheduleKind {
   /// Its items come by their lengths. Where nothing is summed across them, a table deals each to
   /// the worker that is free first, which no formula says.
   bool isByLength = false;
+  /// Whatever the sizes, its items wait for none but those that are issued earlier, and within a
+  /// sequence their issue order balances. So lists of it may be dealt by work
+  /// (`--dash-deal-items`).
+  bool isDealt = false;
 
   bool serves(const Problem &problem) const {
     return problem.ownsQ() ? !summaryOfQ.empty() : problem.chains || !isUnordered;

@@ -49,6 +49,15 @@ struct Search {
   int64_t version = 0, budget = 0, maxDqBytes = 0;
 };
 
+/// The prices at which a launch deals items, each to the worker that is free first.
+struct Deal {
+  int64_t task = 1, boundary = 0;
+  /// How long an item keeps its worker busy.
+  int64_t priceOf(int64_t tasks) const {
+    return std::min(std::min(tasks, DealAttr::maxPrice) * task + boundary, DealAttr::maxPrice);
+  }
+};
+
 /// Everything about an order except the order itself.
 struct ScheduleHeader {
   std::string kind;       ///< for messages and reports
@@ -64,6 +73,8 @@ struct ScheduleHeader {
   int64_t maxDqBytes = int64_t(32) << 20;
   /// Set if the order was searched for.
   std::optional<Search> search;
+  /// Set if the items of a list are dealt by work, whatever its formulas say of workers.
+  std::optional<Deal> deal;
   /// Contributions that wait for no turn, but are kept in separate places and added up after the
   /// order. In an existing order this changes times but no bit; a search finds another order for
   /// it.

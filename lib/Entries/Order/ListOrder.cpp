@@ -11,12 +11,14 @@
 // next. So only waits within one sequence could form a cycle. Its lists are those of its own order,
 // with workers numbered from an offset.
 //
-// Items of forwards may be drawn while the main kernel runs. Then they have one list, without
-// units: sequences with more keys come first, each in the order of its items.
+// Items of forwards may be drawn while the main kernel runs, and those of gradients may be dealt by
+// their work. Then they have one list, without units: sequences with more rows to walk come first,
+// each in the order of its items. Another entry deals it (DealRounds.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "OrderBuilder.h"
+#include "dash/Entries/Regions.h"
 #include "dash/Hopper/HopperOps.h"
 #include "dash/IR/OrderBuffer.h"
 
@@ -29,11 +31,16 @@ namespace {
 class ListOrderBuilder : public OrderBuilder {
 public:
   ListOrderBuilder(const Kernels &kernels, FormulasAttr formulas)
-      : OrderBuilder(kernels, formulas, makeLaunch(),
-                     ParameterList().workspace("order").sizes(
-                         {"heads", "kv_heads", "sequences", "q_tiles", "workers", "width"})) {}
+      : OrderBuilder(kernels, formulas, makeLaunch(), parametersOf(kernels)) {}
 
 private:
+  static ParameterList parametersOf(const Kernels &kernels) {
+    ParameterList parameters;
+    parameters.workspace("order");
+    if (kernels.dealsByWork())
+      parameters.workspace(issueRegion);
+    return parameters.sizes({"heads", "kv_heads", "sequences", "q_tiles", "workers", "width"});
+  }
   static EntryLaunch makeLaunch() {
     EntryLaunch launch = OrderBuilder::makeLaunch();
     launch.when = EntryWhen::Always;
@@ -123,14 +130,14 @@ private:
   }
 
   void writeLists() override {
-    if (!kernels.handsOut())
+    if (!kernels.handsOut() && !kernels.dealsByWork())
       return OrderBuilder::writeLists();
-    writeHeader(b.i64(1));
+    writeHeader(kernels.handsOut() ? b.i64(1) : workers);
     writeOneList();
   }
 
-  /// Sequences with more keys come first: what is left at the end are short items. A block takes a
-  /// sequence, or some blocks share one if there are fewer.
+  /// Sequences with more rows to walk come first: what is left at the end are short items. A block
+  /// takes a sequence, or some blocks share one if there are fewer.
   void writeOneList() {
     Value self = b.toI64(block), first = b.remainder(self, numSequences);
     Value sharing = b.max(b.quotient(workers, numSequences), b.i64(1));
@@ -156,18 +163,21 @@ private:
               });
   }
 
-  /// The q tiles of sequences with more keys, and of earlier ones with as many. Each thread looks
-  /// at some sequences.
+  int64_t rowsOfWalked() const { return ownsQ() ? SequenceKvRows : SequenceQRows; }
+  int64_t rowsOfOwn() const { return ownsQ() ? SequenceQRows : SequenceKvRows; }
+
+  /// The own tiles of sequences with more rows to walk, and of earlier ones with as many. Each
+  /// thread looks at some sequences.
   Value countTilesBefore(Value sequence) {
-    Value rows = numberOf(sequence, SequenceKvRows);
+    int64_t ownTile = ownsQ() ? kernels.qTile() : kernels.kvTile();
+    Value rows = numberOf(sequence, rowsOfWalked());
     SmallVector<Value> counted =
         b.forEach(b.toI64(thread), numSequences, numBlockThreads, ValueRange{b.i32(0)},
                   [&](Value other, ValueRange carried) -> SmallVector<Value> {
-                    Value theirs = numberOf(other, SequenceKvRows);
+                    Value theirs = numberOf(other, rowsOfWalked());
                     Value isBefore = b.choose(b.compare(CmpIPredicate::eq, theirs, rows),
                                               b.below(other, sequence), b.below(rows, theirs));
-                    Value tiles =
-                        b.toI32(b.ceilDiv(numberOf(other, SequenceQRows), kernels.qTile()));
+                    Value tiles = b.toI32(b.ceilDiv(numberOf(other, rowsOfOwn()), ownTile));
                     return {b.add(carried[0], b.choose(isBefore, tiles, b.i32(0)))};
                   });
     return b.toI64(sumOverWarps(b.sumOverWarp(counted[0])).first);

@@ -199,7 +199,12 @@ void OrderBuilder::writeItem(const ItemValues &item, Value place) {
   SmallVector<Value> words = ownsQ() ? wordsOfQItem(item) : wordsOfKvItem(item);
   for (Value &word : words)
     word = b.toI32(word);
-  storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+  if (!kernels.dealsByWork())
+    return storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+  Value record =
+      b.offset(b.parameter("workspace.issue"), b.mul(b.toI64(place), 4 * int64_t(orderItemWords)));
+  for (size_t i = 0; i < words.size(); i += 4)
+    b.store16(ArrayRef(words).slice(i, 4), b.offset(record, 4 * i));
 }
 
 SmallVector<Value> OrderBuilder::wordsOfKvItem(const ItemValues &item) {

@@ -131,5 +131,6 @@ extern const ScheduleKind LongestFirst = {
     /*summaryOfQ=*/
     "kv tiles first to last, items with the most of them first; no worker is left with a long one",
     /*isChosenWithChains=*/false,
-    /*isByLength=*/true};
+    /*isByLength=*/true,
+    /*isDealt=*/true};
 } // namespace mlir::dash::kinds

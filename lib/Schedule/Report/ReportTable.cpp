@@ -46,7 +46,7 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
     os << "adds in any order, not deterministic";
   os << ", made for " << counted(schedule.width, "worker") << ", "
      << counted(schedule.parts, "part") << ", " << (schedule.isTable() ? "a table" : "formulas")
-     << "\n";
+     << (schedule.deal ? ", dealt by work" : "") << "\n";
   if (problem.isCut())
     row("cut") << "keys in pieces of " << problem.cut
                << " rows from each sequence's start, an item walks one\n";
