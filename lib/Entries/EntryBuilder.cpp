@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/EntryBuilder.h"
+#include "dash/Hopper/HopperOps.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -108,6 +109,11 @@ Value dash::sharedMemoryBase(PtxBuilder &b, Operation *module) {
   Value address =
       LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), shared), symbol);
   return LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
+}
+
+void EntryBuilder::endBehindEntryBefore() {
+  Value last = add(special("nctaid.x"), -1);
+  ifThen(equal(sub(special("ctaid.x"), last), 0), [&] { hopper::waitForLaunchBefore(*this); });
 }
 
 void EntryBuilder::finish() { LLVM::ReturnOp::create(*this, ValueRange{}); }

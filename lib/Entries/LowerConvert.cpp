@@ -47,8 +47,9 @@ public:
       round(all.front());
     else
       shareBlocks();
+    // Sums are complete before the main kernel has ended, but dK and dV may not be.
     if (overlaps(all))
-      endBehindMain();
+      b.endBehindEntryBefore();
     b.finish();
   }
 
@@ -182,14 +183,6 @@ private:
         b.offset(b.parameter("workspace." + turnsRegion(one.tensor)), b.mul(b.toI64(index), 4));
     b.ifThen(b.equal(thread, 0), [&] { hopper::waitAcquire(b, counter, b.i32(sumIsComplete)); });
     b.syncBlock();
-  }
-
-  /// Sums are complete before the main kernel has ended, but dK and dV may not be. The next kernel
-  /// in the stream must find all of them. One block waits; it takes no place from others.
-  void endBehindMain() {
-    Value last = b.add(b.special("nctaid.x"), -1);
-    b.ifThen(b.equal(b.sub(b.special("ctaid.x"), last), 0),
-             [&] { hopper::waitForLaunchBefore(b); });
   }
 
   /// The pair of elements of one half (rows r or r + 8) of a chunk.

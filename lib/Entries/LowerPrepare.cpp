@@ -71,6 +71,8 @@ public:
     });
     if (tile.isThere && what.ofQueries)
       b.ifThen(b.bitXor(tile.isThere, b.i1(true)), [&] { tellComplete(); });
+    if (kernels.dealsByWork())
+      b.endBehindEntryBefore();
     b.finish();
   }
 
@@ -78,6 +80,7 @@ private:
   static EntryBuilder makeEntry(Location loc, const Kernels &kernels, const Prepared &what) {
     EntryLaunch launch;
     launch.role = EntryRole::Prepare;
+    launch.overlaps = kernels.dealsByWork();
     launch.grid[0] = queryTileGrid.str();
     launch.threads = numThreads;
     launch.sharedBytes = descriptorsBytes(kernels) + (what.takesDelta() ? 0 : 4 * kernels.qTile());

@@ -166,17 +166,17 @@ def main() -> None:
     for program, one in (
         (causal, List(odd, 4, 2)),
         (causal, List(lognormal(40, 5.5), 2, 2)),
-        (Program(workers=300), List(lognormal(12, 6.0), 8, 8)),
+        (Program(workers=300), List(lognormal(12, 5.5), 8, 8)),
         (Program(workers=1), List(odd, 2, 1)),
-        (full, List(lognormal(20, 6.0), 6, 6)),
+        (full, List(lognormal(20, 5.5), 6, 6)),
         (full, List(((1, 1),), 1, 1)),
         (full, List(((0, 300), (5, 0)), 2, 2)),
         (Program(mask="window = [300, 0]", workers=7), List(lognormal(9, 6.0), 3, 1)),
-        (Program(mask="window = [300, -1]", workers=33), List(lognormal(30, 6.0), 4, 4)),
-        (parts, List(lognormal(15, 6.0), 4, 4)),
+        (Program(mask="window = [300, -1]", workers=33), List(lognormal(20, 5.5), 3, 3)),
+        (parts, List(lognormal(12, 5.5), 3, 3)),
         (Program(kind="longest-first", outs="dq", head_dim=192), List(odd, 4, 2)),
         # more items than a chunk of prices
-        (Program(workers=132), List(lognormal(120, 6.0), 10, 10)),
+        (Program(workers=24), List(lognormal(420, 3.0), 10, 10)),
     ):
         check(program, one, folder, examples)
 

@@ -43,7 +43,7 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "54 of 55 kernels" in made.stdout, made
+    assert made.returncode == 1 and "55 of 56 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
@@ -66,6 +66,7 @@ def contents() -> None:
         for kind, build in (
             ("symmetric-shift", ""),
             ("ascending", ""),
+            ("shortest-first", ""),
             ("symmetric-shift", "-softcap"),
             ("symmetric-shift", "-sink"),
             ("synthesized", ""),

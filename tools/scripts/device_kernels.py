@@ -64,9 +64,9 @@ APART = {"-apart-parts": "apart=parts", "-apart-all": "apart=all"}
 APART_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "shift"}
 # Lists of sequences: kinds of orders that the device makes of lengths, and lengths of tables.
 LIST_KINDS = {
-    "full": ("shift", "ascending"),
-    "causal": ("symmetric-shift", "ascending"),
-    "window-100-40": ("shift",),
+    "full": ("shift", "ascending", "shortest-first"),
+    "causal": ("symmetric-shift", "ascending", "shortest-first"),
+    "window-100-40": ("shift", "shortest-first"),
     "union-200-all-0-all-all": ("descending",),
     "union-4-100-all-all-0": ("descending", "ascending"),
 }

@@ -180,6 +180,9 @@ def LowerDeal : Pass<"dash-lower-deal", "::mlir::ModuleOp"> {
     So lists are those of one item after the other. Lists of documents take about a round for each
     50 to 100 items. A block keeps the prices of 4096 items at a time.
 
+    `NAME_prepare` needs none of it. So the entry lets it begin at once, and the last block of
+    `NAME_prepare` waits for the end (`griddepcontrol`). Behind both all is there.
+
     | words of `issue` (i32) | are |
     |---|---|
     | 8 for each item | its record, as in `order`, in issue order |
@@ -220,7 +223,9 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - a forward's entry makes the descriptors, and sets the word `drawn` to 0 where items are handed
       out, and does nothing else;
     - with a sink, region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient`
-      adds them, without the sign: each warp has one run.
+      adds them, without the sign: each warp has one run;
+    - where items are dealt by work, the entry begins beside `NAME_deal`, and its last block waits
+      for it.
 
     Needs: `dash-outline-program`. Leaves: the memory of the sums, for the lowering of the items.
     Does not: choose tiles, or copy anything that the main kernel copies itself.

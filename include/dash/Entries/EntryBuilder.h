@@ -40,6 +40,9 @@ public:
   Value parameter(StringRef name) const;
   /// The dynamic shared memory, as a 32-bit address, aligned for tiles.
   Value sharedBase();
+  /// Keeps the last block until the entry before has ended, which this one `overlaps`. So what is
+  /// launched behind this entry finds what both have written. One block takes no place from others.
+  void endBehindEntryBefore();
   /// Returns from the kernel.
   void finish();
 

@@ -11,6 +11,8 @@
 // Keys wrap around. They differ by less than half of their range, because no worker is ahead of
 // another by more than an item, so the sign of a difference compares them.
 //
+// `NAME_prepare` needs nothing of this. So it runs beside this entry, and its last block waits.
+//
 // Items are taken into shared memory some thousand at a time, as prices with the number of the run
 // of prices that do not fall. What a round deals is written down as a worker and a place in its
 // list. At the end it is known where lists begin, and items are copied there.
@@ -54,6 +56,7 @@ public:
         order(b.parameter("workspace.order")) {}
 
   void build() {
+    hopper::letNextLaunchBegin(b); // one block leaves room for all of `NAME_prepare`
     thread = b.special("tid.x");
     lane = b.laneOf(thread);
     warp = b.warpOf(thread);

@@ -90,7 +90,8 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
         of_kv, of_q = parts
         return Ordered((of_kv, _with_table(of_q, *sizes)), 0)
     if wanted.level != "run" or wanted.rules:
-        return Ordered((wanted._replace(kind=kind_of_lists(wanted.window, wanted.rules)),), 0)
+        kind = kind_of_lists(wanted.window, wanted.rules, wanted.level)
+        return Ordered((wanted._replace(kind=kind),), 0)
     ordered = _choose(wanted._replace(takes_delta=False, is_unrounded=False), sizes)
     if not (wanted.takes_delta or wanted.is_unrounded):
         return ordered

@@ -31,10 +31,9 @@ NAMES = ("q", "k", "v")
 Window = tuple[int, int]
 FULL, CAUSAL = (-1, -1), (-1, 0)
 
-# For packed sequences, whose lengths only the device knows: the fixed kind that was measured best
-# (docs/measurements.md). Bits follow from it, so nothing else chooses it.
-OF_LISTS = {CAUSAL: "symmetric-shift"}
-OF_OTHER_LISTS = "shift"
+# For packed sequences at level `run`: each launch deals items by work. Above it batches have the
+# same bits, in the kind that was measured best. Bits follow from kinds: nothing else chooses them.
+DEALT, OF_LISTS, OF_OTHER_LISTS = "shortest-first", {CAUSAL: "symmetric-shift"}, "shift"
 OF_UNIONS = "descending"  # of kinds with formulas, those for unions
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
@@ -538,8 +537,9 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     return text, _options_of_backward(wanted), f"attention of {mask.name} mask"
 
 
-def kind_of_lists(window: Window, rules: str = "") -> str:
-    return OF_UNIONS if rules else OF_LISTS.get(window, OF_OTHER_LISTS)
+def kind_of_lists(window: Window, rules: str = "", level: str = "run") -> str:
+    fixed = OF_UNIONS if rules else OF_LISTS.get(window, OF_OTHER_LISTS)
+    return DEALT if level == "run" and not rules else fixed
 
 
 def _options_of_forward(wanted: Wanted) -> str:
@@ -581,7 +581,8 @@ def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
 
 
 def _options_of_backward(wanted: Wanted) -> str:
-    kind = kind_of_lists(wanted.window, wanted.rules) if wanted.is_list else wanted.kind
+    of_list = wanted.window, wanted.rules, wanted.level
+    kind = kind_of_lists(*of_list) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many
     # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
