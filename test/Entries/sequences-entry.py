@@ -51,6 +51,7 @@ KINDS = [
     ("descending", "batch"),
     ("shift", "batch"),
     ("shift", "machine"),
+    ("shortest-first", "run"),
     ("symmetric-shift", "batch"),
     ("symmetric-shift", "machine"),
 ]

@@ -80,8 +80,9 @@ def comparison_differences(
     dash: DashOpt, request: Request, makespan: float, text: str
 ) -> list[str]:
     """What other requests are said to take is what they take; and all that are faster are named."""
-    # The kind for programs without dQ is named by people alone.
-    kinds = {kind for kind in KINDS if serves(kind, request.problem)} - {"longest-first"}
+    # Kinds for programs without dQ, and for lists dealt by work, are named by people alone.
+    of_people = {"longest-first", "shortest-first"}
+    kinds = {kind for kind in KINDS if serves(kind, request.problem)} - of_people
     lines = []
     if request.level != "run":
         run = dash.run(replace(request, level="run")).schedule["makespan"]

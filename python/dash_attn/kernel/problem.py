@@ -47,7 +47,7 @@ OF_OWN_SUMS = "longest-first"
 ROW = "row"  # the level of every forward
 MACHINE = "machine"  # the strongest level of gradients
 # that an order of gradients may have
-KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
+KINDS = ("ascending", "descending", "shift", DEALT, "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
 Q_TILES_OF_FORWARD = (0, 64, 128, 192)
 FOLDS = (1, 2, 4, 8, 16, 32, 64)  # query heads of a q tile: a warpgroup has 64 rows

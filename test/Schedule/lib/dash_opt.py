@@ -19,7 +19,15 @@ from problem import Mask, Problem
 from report import Json, read
 
 Case = TypeVar("Case")
-KINDS = ["ascending", "descending", "longest-first", "shift", "symmetric-shift", "synthesized"]
+KINDS = [
+    "ascending",
+    "descending",
+    "longest-first",
+    "shift",
+    "shortest-first",
+    "symmetric-shift",
+    "synthesized",
+]
 
 
 def mask_text(mask: Mask) -> str:
