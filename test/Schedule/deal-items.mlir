@@ -1,7 +1,5 @@
-// DEFINE: %{list} = sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir | dash-opt --dash-tile='q=128 kv=128'
-// DEFINE: %{sizes} = workers=3 sizes=q:200+700+300,kv:200+700+300
-// RUN: %{list} --dash-apply-schedule='kind=shortest-first %{sizes}' --dash-deal-items | FileCheck %s
-// RUN: %{list} --dash-apply-schedule='kind=shortest-first %{sizes}' --dash-deal-items --dash-verify-schedule --dash-deal-items --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LISTS
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shortest-first workers=3 sizes=q:200+700+300,kv:200+700+300' --dash-deal-items | FileCheck %s
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shortest-first workers=3 sizes=q:200+700+300,kv:200+700+300' --dash-deal-items --dash-verify-schedule --dash-deal-items --dash-report-schedule -o /dev/null | FileCheck %s --check-prefix=LISTS
 
 // Prices are those of the cost, in eighths of a task: 5.793 of 1.876 are 25 of 8.
 
@@ -27,10 +25,22 @@
 // LISTS-NEXT:   11 |      -      - s2 0,2
 
 // Left as they are: other kinds, more workers than an entry deals to, batches, and forwards, whose items are drawn.
-// RUN: %{list} --dash-apply-schedule='kind=shift %{sizes}' --dash-deal-items | FileCheck %s --check-prefix=LEFT
-// RUN: %{list} --dash-apply-schedule='kind=shortest-first workers=1025 sizes=q:200+700,kv:200+700' --dash-deal-items | FileCheck %s --check-prefix=LEFT
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=3 sizes=q:200+700+300,kv:200+700+300' --dash-deal-items | FileCheck %s --check-prefix=LEFT
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shortest-first workers=1025 sizes=q:200+700,kv:200+700' --dash-deal-items | FileCheck %s --check-prefix=LEFT
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shortest-first workers=3 sizes=q:200,kv:200,batch:2' --dash-deal-items | FileCheck %s --check-prefix=LEFT
-// RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-tile --dash-apply-schedule='kind=longest-first %{sizes}' --dash-deal-items | FileCheck %s --check-prefix=LEFT
+// RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/fwd-causal.mlir | dash-opt --dash-tile --dash-apply-schedule='kind=longest-first workers=3 sizes=q:200+700+300,kv:200+700+300' --dash-deal-items | FileCheck %s --check-prefix=LEFT
 
 // LEFT:     dash.schedule
 // LEFT-NOT: deal(
+
+!tensor = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>  // [batch, heads, rows, head dim]
+!per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>         // [batch, heads, q rows]
+
+func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor,
+                         %lse: !per_row, %dq: !tensor, %dk: !tensor, %dv: !tensor, %scale: f32) {
+  dash.attention_bwd
+      ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
+      outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
+      mask(<causal>) level(run) scale(%scale) sequences(<?>)
+  return
+}
