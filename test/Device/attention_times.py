@@ -26,8 +26,9 @@ from run_group import ONE_FOR_ALL
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dash_attn import attention
+from dash_attn.kernel.list_kinds import OF_LISTS, OF_OTHER_LISTS
 from dash_attn.kernel.orders import texts_of
-from dash_attn.kernel.problem import OF_LISTS, OF_OTHER_LISTS, Wanted
+from dash_attn.kernel.problem import Wanted
 from dash_attn.kernel.runtime import Kernel, maker_of
 from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import OUTPUTS, Case

@@ -25,6 +25,7 @@ import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.measure.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.measure.documents import filled, lognormal  # noqa: E402
 from dash_attn.measure.testing import OUTPUTS  # noqa: E402
 from dash_attn.measure.timing import Variant, measure  # noqa: E402
 from dash_attn.support.records import write_record  # noqa: E402
@@ -35,18 +36,11 @@ TOKENS, HIDDEN, TILE_Q, TILE_KV = 16384, 2048, 64, 128
 def lists(seed: int) -> dict[str, list[int]]:
     """Lengths that add up to the tokens."""
     rng = random.Random(seed)
-
-    def filled(draw: Any) -> list[int]:
-        lengths: list[int] = []
-        while sum(lengths) < TOKENS:
-            lengths.append(min(max(1, round(draw())), TOKENS - sum(lengths)))
-        return lengths
-
     return {
         "one": [TOKENS],
         "16 of 1024": [1024] * 16,
-        "1024 ± 512": filled(lambda: rng.uniform(512, 1536)),
-        "lognormal": filled(lambda: rng.lognormvariate(6.5, 1.0)),
+        "1024 ± 512": filled(TOKENS, lambda: rng.uniform(512, 1536)),
+        "lognormal": lognormal(rng, TOKENS, 6.5, 1.0),
     }
 
 

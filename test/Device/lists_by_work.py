@@ -25,8 +25,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch
 from dash_attn import Kernel, attention
-from dash_attn.kernel.problem import DEALT, Wanted, kind_of_lists, program_of
+from dash_attn.kernel.list_kinds import DEALT, kind_of_lists  # noqa: E402
+from dash_attn.kernel.problem import Wanted, program_of
 from dash_attn.measure.bundle import commit
+from dash_attn.measure.documents import lognormal  # noqa: E402
 from dash_attn.measure.timing import Variant, measure_entries, measure_whole
 from dash_attn.support.records import write_record
 
@@ -42,14 +44,6 @@ LISTS = (
 )
 REPEATS, FAR_APART = 10, 5e-3
 Tensors = list[torch.Tensor]
-
-
-def documents(rng: random.Random, tokens: int, mean: float, deviation: float) -> list[int]:
-    lengths: list[int] = []
-    while sum(lengths) < tokens:
-        drawn = max(1, round(rng.lognormvariate(mean, deviation)))
-        lengths.append(min(drawn, tokens - sum(lengths)))
-    return lengths
 
 
 def compiled(head_dim: int, window: tuple[int, int]) -> dict[str, Kernel]:
@@ -141,7 +135,7 @@ def measured(
     rng: random.Random,
 ) -> dict[str, Any]:
     heads, kv_heads, tokens, *lengths_of = one
-    lengths = documents(rng, tokens, *lengths_of)
+    lengths = lognormal(rng, tokens, *lengths_of)
     packed = Packed(heads, kv_heads, lengths, head_dim)
     packed.attend(MASKS[mask])
     gradients = {kind: packed.new_gradients() for kind in kernels}

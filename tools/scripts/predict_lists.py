@@ -22,8 +22,12 @@ from itertools import product
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-KINDS = {"causal": "symmetric-shift", "full": "shift"}
-OF_KV, MOST_TOGETHER = "longest-first", 128
+sys.path.insert(0, str(HERE.parents[1] / "python"))
+from dash_attn.kernel.list_kinds import DEALT, kind_of_lists  # noqa: E402
+from dash_attn.kernel.problem import CAUSAL, FULL, MOST_TOGETHER, OF_OWN_SUMS  # noqa: E402
+from dash_attn.measure.documents import lognormal  # noqa: E402
+
+WINDOWS = {"causal": CAUSAL, "full": FULL}
 HEADS = ((32, 8), (32, 32))
 TOKENS = (16384, 65536)
 
@@ -39,20 +43,13 @@ def program_of(example: Path, head_dim: int, mask: str) -> str:
     return text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
 
 
-def documents(rng: random.Random, tokens: int) -> list[int]:
-    lengths: list[int] = []
-    while sum(lengths) < tokens:
-        lengths.append(min(max(1, round(rng.lognormvariate(6.5, 1.0))), tokens - sum(lengths)))
-    return lengths
-
-
 def predicted(tool: str, program: str, kind: str, is_dealt: bool, sizes: str) -> float:
     """The makespan by the bound."""
     passes = [f"--dash-apply-schedule=kind={kind} workers=132 sizes={sizes}"]
     passes += ["--dash-deal-items"] if is_dealt else []
     passes += ["--dash-verify-schedule", "--dash-report-schedule=max-workers=0"]
     done = subprocess.run(
-        [tool, "--dash-tile", *passes, "-o", "/dev/null"],
+        [tool, "--dash-choose-tiling", "--dash-tile", *passes, "-o", "/dev/null"],
         input=program,
         capture_output=True,
         text=True,
@@ -74,16 +71,17 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = []
-    for head_dim, mask in product((64, 128, 192), KINDS):
+    for head_dim, mask in product((64, 128, 192), WINDOWS):
         program = program_of(arguments.examples / "bwd-causal.mlir", head_dim, mask)
         rng, wanted = random.Random(f"{head_dim} {mask}"), []
         for number in range(arguments.lists):
             heads, kv_heads = HEADS[number % len(HEADS)]
             tokens = TOKENS[number // len(HEADS) % 8 == 7]  # an eighth of them are long
-            lengths = "+".join(map(str, documents(rng, tokens)))
+            lengths = "+".join(map(str, lognormal(rng, tokens, 6.5, 1.0)))
             wanted.append(f"q:{lengths},kv:{lengths},heads:{heads},kv-heads:{kv_heads}")
-        of_kv = head_dim > MOST_TOGETHER
-        formulas, dealt = [OF_KV] * 2 if of_kv else [KINDS[mask], "shortest-first"]
+        formulas, dealt = kind_of_lists(WINDOWS[mask], level="machine"), DEALT
+        if head_dim > MOST_TOGETHER:
+            formulas = dealt = OF_OWN_SUMS
         for kind, is_dealt in ((formulas, False), (dealt, True)):
             with ThreadPoolExecutor(arguments.jobs) as pool:
                 found = list(

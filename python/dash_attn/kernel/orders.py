@@ -25,6 +25,7 @@ from typing import Any
 
 from .compiler import Compiled
 from .library import Choice, Handle, StringRef, fill, library, make, named
+from .list_kinds import kind_of_lists
 from .problem import (
     ANY_SIZES,
     FOLDS,
@@ -33,7 +34,6 @@ from .problem import (
     SEARCHED,
     Wanted,
     for_any_sizes,
-    kind_of_lists,
     parts_of,
     program_of,
 )

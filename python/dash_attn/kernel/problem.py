@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..reference import Mask
 from ..support.records import Record
 from .coverage import Coverage, ask, limits
+from .list_kinds import DEALT, kind_of_lists
 from .masks import are_rules, mask_of
 from .unrounded import NAME as UNROUNDED
 from .unrounded import SLACK, type_of
@@ -31,10 +32,6 @@ NAMES = ("q", "k", "v")
 Window = tuple[int, int]
 FULL, CAUSAL = (-1, -1), (-1, 0)
 
-# For packed sequences at level `run`: each launch deals items by work. Above it batches have the
-# same bits, in the kind that was measured best. Bits follow from kinds: nothing else chooses them.
-DEALT, OF_LISTS, OF_OTHER_LISTS = "shortest-first", {CAUSAL: "symmetric-shift"}, "shift"
-OF_UNIONS = "descending"  # of kinds with formulas, those for unions
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
 # Head dims above it have two programs, of dk and dv and of dq, with kinds of their own.
@@ -537,11 +534,6 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     return text, _options_of_backward(wanted), f"attention of {mask.name} mask"
 
 
-def kind_of_lists(window: Window, rules: str = "", level: str = "run") -> str:
-    fixed = OF_UNIONS if rules else OF_LISTS.get(window, OF_OTHER_LISTS)
-    return DEALT if level == "run" and not rules else fixed
-
-
 def _options_of_forward(wanted: Wanted) -> str:
     q_tile = f" q-tile={wanted.q_tile}" if wanted.q_tile else ""
     slack = f" slack={SLACK}" if wanted.is_forward and wanted.is_unrounded else ""
@@ -581,8 +573,9 @@ def parts_of(wanted: Wanted) -> tuple[Wanted, ...]:
 
 
 def _options_of_backward(wanted: Wanted) -> str:
-    of_list = wanted.window, wanted.rules, wanted.level
-    kind = kind_of_lists(*of_list) if wanted.is_list else wanted.kind
+    kind = wanted.kind
+    if wanted.is_list:
+        kind = kind_of_lists(wanted.window, wanted.rules, wanted.level)
     # An order is proven at usual sizes, which have one head: whole heads have to make as many
     # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
