@@ -61,6 +61,12 @@ typedef struct DashCoverage {
    * have the same bits.
    */
   int64_t alignment, strideMultiple;
+  /**
+   * Tiles of 4096 numbers in which a program of dk and dv keeps dS of the problem for one of dq
+   * (`ds(...)` of `dash.attention_bwd`), which then need not compute it again; 0 if no programs do,
+   * or a size is not known. All gradients have the same bits either way.
+   */
+  int64_t tasks;
 } DashCoverage;
 
 /**

@@ -9,6 +9,7 @@
 #include "dash-c/Coverage.h"
 #include "ReportOutcome.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Schedule/ForwardRows.h"
 #include "dash/Schedule/Schedule.h"
@@ -66,6 +67,7 @@ public:
     coverage.headDim = mostPartHeadDim;
     coverage.alignment = matrixPlace.alignment;
     coverage.strideMultiple = matrixPlace.strideMultiple;
+    coverage.tasks = countTasks();
     return coverage;
   }
 
@@ -87,6 +89,18 @@ private:
   }
   int64_t mostHeads() const {
     return isList() ? maxKernelHeads : std::min(mostPlanned(), maxKernelHeads);
+  }
+
+  /// As the verifier of `dash.attention_bwd` has it.
+  int64_t countTasks() const {
+    auto isKnown = [](int64_t size) { return size > 0; };
+    bool isSized = isKnown(problem.headDim) && isKnown(problem.batch) && isKnown(problem.heads) &&
+                   isKnown(problem.qRows) && isKnown(problem.kvRows);
+    int64_t ofV = problem.headDimV > 0 ? problem.headDimV : problem.headDim;
+    if (!isSized || isList() || problem.left >= 0 || problem.hasUnion || problem.hasBlocks ||
+        !canKeepDs(problem.headDim, ofV))
+      return 0;
+    return countTaskTiles(problem.batch, problem.heads, problem.qRows, problem.kvRows);
   }
 
   /// Whether dK and dV, and dQ, are programs of their own.

@@ -40,10 +40,13 @@ LogicalResult dash::verifyAdds(ItemsOp items) {
 }
 
 static LogicalResult emitShapeCheck(LoopBuilder &b, ItemsOp items, Value tensor, StringRef name,
-                                    ArrayRef<int64_t> shape) {
+                                    ArrayRef<int64_t> shape, bool isOfTasks) {
   static constexpr StringRef names[] = {"batch", "heads", "rows", "head dim"};
+  static constexpr StringRef namesOfTasks[] = {"tiles", "numbers of a tile"};
   ArrayRef<StringRef> dims(names);
-  if (shape.size() == 1) // gradient of a sink
+  if (isOfTasks)
+    dims = namesOfTasks;
+  else if (shape.size() == 1) // gradient of a sink
     dims = dims.drop_front();
   auto type = cast<MemRefType>(tensor.getType());
   for (auto [dim, size] : llvm::enumerate(shape)) {
@@ -81,7 +84,8 @@ LogicalResult dash::emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem 
         return items.emitError() << "needs " << describeRole(role) << " to be as its role says, "
                                  << role << ", got type " << tensor.getType();
       SmallVector<int64_t> shape = shapeOfTensor(role, problem, bool(items.getSequencesAttr()));
-      if (!shape.empty() && failed(emitShapeCheck(b, items, tensor, role.getName(), shape)))
+      if (!shape.empty() && failed(emitShapeCheck(b, items, tensor, role.getName(), shape,
+                                                  role.getKind() == TensorKind::Tasks)))
         return failure();
     }
   }

@@ -47,6 +47,11 @@ private:
   LogicalResult lowerOp(Operation *op);
   LogicalResult lowerMove(Operation *op, Value sequence, Value head, Value tile,
                           llvm::function_ref<void(const TileRows &)> emit);
+  // ---- Tiles of tasks.
+  Value numberOfTask(Value sequence, Value head, Value qTile, Value kvTile);
+  void lowerTask(LoadOp op);
+  void lowerTask(StoreTaskOp op);
+  void forEachNumber(llvm::function_ref<void(Value, Value, Value)> body);
   LogicalResult lowerProbability(ProbabilityOp op);
   LogicalResult lowerVisible(VisibleOp op);
   /// Whether an element of the task's tiles counts; fails if the places are another task's.

@@ -16,6 +16,8 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
         return success();
       })
       .Case([&](LoadOp load) {
+        if (!load.getOther().empty())
+          return lowerTask(load), success();
         return lowerMove(load, load.getSequence(), load.getHead(), load.getTile(),
                          [&](const TileRows &rows) {
                            Value buffer = tiles[load.getResult()] = allocateFor(load.getResult());
@@ -29,6 +31,7 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
                                      lookup(store.getScale()));
                          });
       })
+      .Case([&](StoreTaskOp store) { return lowerTask(store), success(); })
       .Case([&](OrderedReduceOp add) {
         Value slot = add->getParentOfType<WalkOp>() ? taskSlot : itemSlot;
         emitCopyToSlot(b, bufferOf(add.getValue()), workspaces.lookup(add), slot);

@@ -13,6 +13,7 @@
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/PartCut.h"
 #include "dash/IR/PtxName.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Builders.h"
@@ -195,13 +196,18 @@ private:
           llvm::map_to_vector(sizes, [&](StringRef size) { return b.getStringAttr(size); });
       if (role.isTile())
         shape.push_back(b.getStringAttr(Twine(role.getColumns())));
-      TensorPlace place = role.isTile() ? matrixPlace : numberPlace;
+      else if (role.getKind() == TensorKind::Tasks)
+        shape.push_back(b.getStringAttr(Twine(numbersOfTaskTile)));
+      TensorPlace place =
+          role.isTile() || role.getKind() == TensorKind::Tasks ? matrixPlace : numberPlace;
       described.push_back(
           TensorAttr::get(context, role, shape, place.alignment, place.strideMultiple));
     };
     for (auto [role, type] : tensors) {
       if (role.getKind() == TensorKind::Head)
         add(role, {headsOf(role)});
+      else if (role.getKind() == TensorKind::Tasks)
+        add(role, {describeTaskTiles()});
       else if (role.getKind() == TensorKind::SequenceHead)
         add(role, {list ? "sequences" : "batch", headsOf(role)});
       else

@@ -17,6 +17,7 @@
 #include "dash/Entries/TmaDescriptors.h"
 #include "dash/Hopper/HopperOps.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/IR/TensorRoles.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -57,18 +58,22 @@ public:
           hopper::storeWord(b, b.toBits(sum), sharedDelta(row));
         });
       });
-    b.ifThen(b.equal(b.special("ctaid.x"), 0),
-             [&] { buildDescriptors(b, kernels, thread, shared); });
+    b.ifThen(b.equal(b.special("ctaid.x"), 0), [&] {
+      buildDescriptors(b, kernels, thread, shared);
+      if (what.tasks)
+        writeTaskOfZeros();
+    });
     if (!what.takesDelta())
       b.syncBlock();
-    whereTileIs(b, tile, [&] {
-      b.ifThen(b.below(thread, qTile), [&] { writeRowNumbers(); });
-      if (hasGrowingSums(kernels, what)) // contributions kept apart need no zeros
-        b.ifThen(getsNoAdd(), [&] {
-          writeZeros();
-          tellComplete();
-        });
-    });
+    if (what.hasRows())
+      whereTileIs(b, tile, [&] {
+        b.ifThen(b.below(thread, qTile), [&] { writeRowNumbers(); });
+        if (hasGrowingSums(kernels, what)) // contributions kept apart need no zeros
+          b.ifThen(getsNoAdd(), [&] {
+            writeZeros();
+            tellComplete();
+          });
+      });
     if (tile.isThere && what.ofQueries)
       b.ifThen(b.bitXor(tile.isThere, b.i1(true)), [&] { tellComplete(); });
     if (kernels.dealsByWork())
@@ -81,7 +86,7 @@ private:
     EntryLaunch launch;
     launch.role = EntryRole::Prepare;
     launch.overlaps = kernels.dealsByWork();
-    launch.grid[0] = queryTileGrid.str();
+    launch.grid[0] = what.hasRows() ? queryTileGrid.str() : "1";
     launch.threads = numThreads;
     launch.sharedBytes = descriptorsBytes(kernels) + (what.takesDelta() ? 0 : 4 * kernels.qTile());
     ParameterList parameters;
@@ -92,7 +97,10 @@ private:
         parameters.tensor(read);
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
     parameters.workspace("descriptors");
-    parameters.workspace(rowsRegion(what.lse)).workspace(rowsRegion(what.delta));
+    if (what.hasRows())
+      parameters.workspace(rowsRegion(what.lse)).workspace(rowsRegion(what.delta));
+    if (what.tasks)
+      parameters.pointer(what.tasks.getName());
     if (hasGrowingSums(kernels, what))
       parameters.workspace(sumsRegion(what.ofQueries));
     for (TensorRoleAttr sums : chained(kernels, what))
@@ -102,6 +110,13 @@ private:
     if (what.sink)
       parameters.pointer(what.sink.getName()).workspace(sinkRegion);
     return EntryBuilder(loc, kernels.module, kernels.entryName(launch.role), launch, parameters);
+  }
+  /// What a mask hides whole is copied from it.
+  void writeTaskOfZeros() {
+    Value tile = b.offset(b.parameter(what.tasks.getName()), b.mul(thread, 16));
+    SmallVector<Value> zeros(4, b.i32(0));
+    for (int64_t at = 0; at < bytesOfTaskTile; at += 16 * numThreads)
+      b.store16(zeros, b.offset(tile, at));
   }
   static bool hasGrowingSums(const Kernels &kernels, const Prepared &what) {
     return what.ofQueries && !kernels.program.isApart(what.ofQueries);
@@ -241,30 +256,13 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
       buildPrepareOfForward(*kernels);
       ++numLowered;
     }
-    // If delta is given, the function's only remaining ops are the zeros of its sums, or none.
     SmallVector<Operation *> ops;
     WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {
-      Operation *zeros = nullptr, *delta = nullptr;
-      function.walk([&](linalg::FillOp op) { zeros = op; });
-      function.walk([&](DeltaOp op) { delta = op; });
-      bool takesDelta = llvm::any_of(function.getArguments(), [](BlockArgument argument) {
-        TensorRoleAttr role = roleOf(argument);
-        return role && role.getKind() == TensorKind::Row;
-      });
-      takesDelta &= !delta;
-      FailureOr<bool> addsSums = takesDelta ? addsSumsOfQueries(function) : FailureOr<bool>(false);
-      if (failed(addsSums))
+      FailureOr<Operation *> op = findPreparing(function);
+      if (failed(op))
         return WalkResult::interrupt();
-      if (*addsSums && !zeros) {
-        function.emitError(
-            "takes delta, but there is no 'linalg.fill' of the sums of dQ to make the "
-            "entry of; run --dash-outline-program on what dash-tile makes");
-        return WalkResult::interrupt();
-      }
-      if (takesDelta && !zeros)
-        zeros = function.getFunctionBody().front().getTerminator();
-      if (Operation *op = takesDelta ? zeros : delta)
-        ops.push_back(op);
+      if (*op)
+        ops.push_back(*op);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

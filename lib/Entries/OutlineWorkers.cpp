@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MemoryRoles.h"
 #include "WorkersRegions.h"
 #include "dash/Entries/Kernels.h"
 #include "dash/Entries/Parameters.h"
@@ -17,7 +18,6 @@
 #include "dash/IR/TensorRoles.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -36,45 +36,6 @@ using namespace mlir::dash;
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
-
-static LogicalResult checkRole(Operation *op, Value memory, StringRef expected,
-                               llvm::function_ref<bool(TensorRoleAttr)> isRight) {
-  TensorRoleAttr role = roleOf(memory);
-  if (role && isRight(role))
-    return success();
-  auto error = op->emitError() << "expected " << expected << ", got ";
-  if (role)
-    return error << describeRole(role);
-  return memory.getDefiningOp<memref::AllocOp>()
-             ? error << "sums that no 'dash.convert' rounds to an argument with '" << tensorAttr
-                     << "'"
-             : error << "memory without a '#dash.tensor_role' ('" << tensorAttr
-                     << "'); run --dash-tile to put it on arguments";
-}
-
-static LogicalResult checkRoles(Operation *op, ProgramAttr program) {
-  auto hasMap = [&](TensorRoleAttr role) { return program.findMap(role).has_value(); };
-  for (const SlotAccess &copy : copiesOf(op)) {
-    Value tensor = copy.memory.tensor;
-    bool isOfRows = cast<MemRefType>(tensor.getType()).getRank() == 3;
-    if (failed(
-            copy.kind == AccessKind::Read
-                ? checkRole(op, tensor, "a tile that is written and has a descriptor",
-                            [&](TensorRoleAttr role) { return role.isWritten() && hasMap(role); })
-            : isOfRows ? checkRole(op, tensor, "one number a row",
-                                   [](TensorRoleAttr role) { return role.isPerRow(); })
-                       : checkRole(op, tensor, "a tile that has a descriptor", hasMap)))
-      return failure();
-  }
-  auto isSummed = [&](TensorRoleAttr role) {
-    return llvm::any_of(program.getSummed(),
-                        [&](TensorRoleAttr tensor) { return tensor.getSums() == role; });
-  };
-  for (const SumAccess &sum : sumAccessesOf(op))
-    if (failed(checkRole(op, sum.sum.tensor, "sums that kernels have a region for", isSummed)))
-      return failure();
-  return success();
-}
 
 static LogicalResult checkPlan(WorkersOp workers) {
   constexpr StringLiteral planFirst = "; run --dash-plan-buffers first";
@@ -178,6 +139,9 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
       parameters.workspace(piecesRegion(role));
   });
   addTensors(TensorKind::Head, [&](TensorRoleAttr role) { parameters.pointer(role.getName()); });
+  addTensors(TensorKind::Tasks, [&](TensorRoleAttr role) {
+    parameters.pointer(role.getName()).stride(role, strideOfTasks);
+  });
   auto addSums = [&](bool isKeyValue) {
     for (TensorRoleAttr sums : program.getSummed())
       if (hasSums && sums.isKeyValue() == isKeyValue)
@@ -231,7 +195,7 @@ static Value insideOf(EntryBuilder &b, Value outside) {
 /// Whether contributions to the sums would be kept beside them.
 static bool mayKeep(Value sums, ProgramAttr program) {
   TensorRoleAttr role = roleOf(sums);
-  return role && !program.isApart(role);
+  return role && role.getKind() != TensorKind::Tasks && !program.isApart(role);
 }
 
 static LogicalResult outline(WorkersOp workers) {
@@ -245,8 +209,8 @@ static LogicalResult outline(WorkersOp workers) {
     for (const SumAccess &sum : sumAccessesOf(op))
       keepsContributions |=
           sum.action == SumAction::Keep && mayKeep(sum.sum.tensor, kernels->program);
-    return failed(checkRoles(op, kernels->program)) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
+    return failed(checkMemoryRoles(op, kernels->program)) ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();

@@ -10,15 +10,19 @@ namespace mlir::dash {
 
 /// What the entry reads and prepares.
 struct Prepared {
-  RowFactors factors; ///< null if delta is given
-  TensorRoleAttr lse, delta;
+  RowFactors factors;                 ///< null if delta is given
+  TensorRoleAttr lse, delta;          ///< null where dS is read, so none is needed
+  TensorRoleAttr tasks;               ///< tiles of tasks that kernels write; null without them
   TensorRoleAttr sink;                ///< null if there is none
   TensorRoleAttr ofQueries;           ///< sums over keys, for each query, dQ; null without them
   SmallVector<TensorRoleAttr> summed; ///< all sums
 
   bool takesDelta() const { return !factors.o; }
+  bool hasRows() const { return bool(lse); }
   /// The tensors that threads read.
   SmallVector<TensorRoleAttr> read() const {
+    if (!hasRows())
+      return {};
     return takesDelta() ? SmallVector<TensorRoleAttr>{delta, lse}
                         : SmallVector<TensorRoleAttr>{factors.gradient, factors.o, lse};
   }
@@ -28,8 +32,9 @@ struct Prepared {
 /// missing.
 FailureOr<Prepared> findPrepared(Operation *op, const Kernels &kernels);
 
-/// Whether the function's kernels add sums of queries.
-FailureOr<bool> addsSumsOfQueries(FunctionOpInterface function);
+/// The op of a function that stands for what is prepared: its `dash.delta`. Where delta is given,
+/// or nothing needs it, that is the zeros of its sums or, without sums, its end. Null for others.
+FailureOr<Operation *> findPreparing(FunctionOpInterface function);
 
 } // namespace mlir::dash
 

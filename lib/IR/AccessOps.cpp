@@ -187,10 +187,9 @@ SmallVector<SlotAccess> PutOp::getSlotAccesses() {
   for (auto [element, tile] : llvm::enumerate(getTiles())) {
     auto load = tile.getDefiningOp<LoadOp>();
     accesses.push_back(
-        load ? SlotAccess::write(AccessAgent::CopyEngine, slot, element)
-                   .withMemory(
-                       {load.getSource(), load.getSequence(), load.getHead(), load.getTile()})
-             : SlotAccess::write(AccessAgent::Threads, slot, element, tile).ofOwnRows());
+        load
+            ? SlotAccess::write(AccessAgent::CopyEngine, slot, element).withMemory(load.getMemory())
+            : SlotAccess::write(AccessAgent::Threads, slot, element, tile).ofOwnRows());
   }
   if (!getIndices().empty())
     accesses.push_back(SlotAccess::writeIndices(slot, getIndices()));

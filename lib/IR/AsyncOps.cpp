@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Checks.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
@@ -72,8 +73,19 @@ LogicalResult CopyInOp::verify() {
   ChannelType channel = getChannel().getType();
   if (failed(verifyCopied(*this, channel, getElement(), getSource().getType())))
     return failure();
-  return verifyTileOf(*this, cast<RankedTensorType>(channel.getTiles()[getElement()]),
-                      getSource().getType(), /*mayBeWider=*/true);
+  auto tile = cast<RankedTensorType>(channel.getTiles()[getElement()]);
+  if (!getOther().empty())
+    return verifyTileOfTask(*this, tile, getSource().getType());
+  return verifyTileOf(*this, tile, getSource().getType(), /*mayBeWider=*/true);
+}
+LogicalResult CopyTaskOutOp::verify() {
+  ArrayRef<Type> tiles = getChannel().getType().getElements();
+  auto tile = tiles.size() == 1 ? dyn_cast<RankedTensorType>(tiles[0]) : RankedTensorType();
+  Type element = getTarget().getType().getElementType();
+  if (tile && tile.getElementType() == element && tile.getNumElements() == numbersOfTaskTile)
+    return success();
+  return emitOpError() << "a slot must be one tile of " << numbersOfTaskTile << " numbers of "
+                       << element << ", got " << getChannel().getType();
 }
 LogicalResult CopyOutOp::verify() {
   ChannelType channel = getChannel().getType();

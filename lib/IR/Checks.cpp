@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checks.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -128,6 +129,31 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
   if (memref.isDynamicDim(HeadDim))
     return diagnostic << "which must be static";
   return diagnostic << memref.getDimSize(HeadDim) << ", got " << tile.getDimSize(1);
+}
+
+LogicalResult dash::verifyTileOfTask(Operation *op, RankedTensorType tile, MemRefType memref) {
+  if (memref.getShape().back() != numbersOfTaskTile)
+    return op->emitOpError() << "tiles of tasks have " << numbersOfTaskTile << " numbers each, got "
+                             << memref;
+  ItemsOp items = getItems(op);
+  if (!items)
+    return success();
+  int64_t ofKv = items.getTiles().getKv(), ofQ = items.getTiles().getRowsOfQ();
+  SmallVector<int64_t> expected = {ofKv, ofQ};
+  if (ArrayRef<int64_t>(expected) == tile.getShape()) {
+    // Items begin at whole tiles.
+    if (ofKv == rowsOfTaskTile && qTilesOfTasks * rowsOfTaskTile % ofQ == 0 &&
+        ofQ % rowsOfTaskTile == 0)
+      return success();
+    return op->emitOpError() << "tiles of tasks take kv tiles of " << rowsOfTaskTile
+                             << " rows and q tiles of 1, 2, 3 or 6 times as many, got "
+                             << formatShape(expected);
+  }
+  auto diagnostic = op->emitOpError() << "a tile of a task must be " << formatShape(expected)
+                                      << ", rows of a kv tile by rows of a q tile, got ";
+  if (tile.getRank() != 2)
+    return diagnostic << "rank " << tile.getRank();
+  return diagnostic << formatShape(tile.getShape());
 }
 
 bool dash::fitsSlot(Type tile, Type element) {

@@ -74,6 +74,10 @@ LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType rows);
 /// what the row carries as it was.
 LogicalResult verifyRowLevel(ItemsOp items);
 
+/// A tile is one of a task, or several of tasks beside each other: rows of a kv tile by rows of a q
+/// tile (dash/IR/TaskTiles.h).
+LogicalResult verifyTileOfTask(Operation *op, RankedTensorType tile, MemRefType memref);
+
 /// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the
 /// slot has it. An operand or a row is stored in the order of its elements; an accumulator as
 /// threads hold it, so the slot must say how.

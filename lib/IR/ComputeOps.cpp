@@ -6,6 +6,7 @@
 
 #include "Assembly.h"
 #include "Checks.h"
+#include "dash/IR/TaskTiles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -92,7 +93,9 @@ TensorOfOp dash::makeTensor(StringRef name, Value value, TensorSide side, Tensor
   auto memref = dyn_cast<MemRefType>(value.getType());
   return {value, TensorRoleAttr::get(value.getContext(), name, side, access, kind,
                                      memref ? memref.getElementType() : value.getType(),
-                                     kind == TensorKind::Tile ? memref.getShape().back() : 1)};
+                                     kind == TensorKind::Tile || kind == TensorKind::Tasks
+                                         ? memref.getShape().back()
+                                         : 1)};
 }
 
 int64_t AttentionBwdOp::getHeadDim() { return typeOf(getQ()).getDimSize(HeadDim); }
@@ -120,6 +123,7 @@ SmallVector<TensorOfOp> AttentionBwdOp::getTensors() {
   add("scale", getScale(), q, read, TensorKind::Number);
   add("sink", getSink(), q, read, TensorKind::Head);
   add("dsink", getDsink(), q, write, TensorKind::SequenceHead);
+  add("ds", getDs(), q, getDk() ? write : read, TensorKind::Tasks);
   return tensors;
 }
 
@@ -152,10 +156,14 @@ struct Operands {
       perRow.push_back(add("delta", op.getDelta()));
     if (op.getSink())
       sink = add("sink", op.getSink());
+    if (op.getDs() && op.ownsQ())
+      add("ds", op.getDs());
     numInputs = values.size();
     dq = add("dq", op.getDq()), dk = add("dk", op.getDk()), dv = add("dv", op.getDv());
     if (op.getDsink())
       dsink = add("dsink", op.getDsink());
+    if (op.getDs() && !op.ownsQ())
+      add("ds", op.getDs());
   }
 
   SmallVector<NamedMemRef> of(ArrayRef<NamedMemRef> some) const {
@@ -214,6 +222,26 @@ static LogicalResult verifyLevel(AttentionBwdOp op) {
                         "expected run, batch, machine or world");
 }
 
+/// dS goes from one program to another through tiles that a mask hides whole or not at all.
+static LogicalResult verifyTasks(AttentionBwdOp op) {
+  if (!op.getDs())
+    return success();
+  if (!op.isPart())
+    return op.emitOpError("'ds' goes from a program of dk and dv to one of dq: a program of all "
+                          "gradients has none");
+  auto memref = dyn_cast<MemRefType>(op.getDs().getType());
+  Type element = op.getElementType();
+  if (!memref || memref.getRank() != 2 || memref.getShape().back() != numbersOfTaskTile ||
+      memref.getElementType() != element)
+    return op.emitOpError() << "'ds' must be tiles of " << numbersOfTaskTile << " numbers, as "
+                            << MemRefType::get({ShapedType::kDynamic, numbersOfTaskTile}, element)
+                            << ", got " << op.getDs().getType();
+  if (op.getMask().getBand().left >= 0 || !op.getMask().getRules().empty() || op.getSequencesAttr())
+    return op.emitOpError("'ds' goes with a mask that has no left side and no rules, and with no "
+                          "list of sequences");
+  return success();
+}
+
 LogicalResult AttentionBwdOp::verify() {
   if (!getO() == !getDelta())
     return emitOpError("needs exactly one of 'o' and 'delta', got ")
@@ -238,7 +266,7 @@ LogicalResult AttentionBwdOp::verify() {
   if (failed(verifyForms(*this, operands.of({q, k, v, dOut, o, dq, dk, dv}), numbers)) ||
       failed(verifyHeadDims(*this)) || failed(verifyLevel(*this)) ||
       failed(verifySizes(*this, operands)) || failed(verifySink(*this, operands)) ||
-      failed(verifyCap(*this, "softcap", getSoftcapAttr())) ||
+      failed(verifyCap(*this, "softcap", getSoftcapAttr())) || failed(verifyTasks(*this)) ||
       failed(verifyProblem(*this, operands.q.type, operands.k.type, operands.v.type,
                            getSequencesAttr())) ||
       failed(verifyMask(*this, getMask(), operands.q.type, operands.k.type, getSequencesAttr())))

@@ -424,9 +424,7 @@ static LogicalResult verifyElements(Operation *op, TypeRange elements, ChannelTy
                            << elements;
 }
 
-bool PutOp::isLoad() {
-  return !getElements().empty() && getElements().front().getDefiningOp<LoadOp>();
-}
+bool PutOp::isLoad() { return getTiles().empty() || getTiles().front().getDefiningOp<LoadOp>(); }
 
 LogicalResult PutOp::verify() {
   if (failed(verifyElements(*this, getElements().getTypes(), getChannel().getType())))

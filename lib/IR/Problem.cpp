@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/Problem.h"
+#include "dash/IR/TaskTiles.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -86,6 +87,11 @@ SmallVector<int64_t> dash::shapeOfTensor(TensorRoleAttr role, const Problem &pro
     return {heads};
   if (role.getKind() == TensorKind::SequenceHead)
     return {problem.numSequences(), heads};
+  if (role.getKind() == TensorKind::Tasks && !isList) {
+    SequenceLengths rows = problem.sequences.front();
+    return {countTaskTiles(problem.numSequences(), problem.heads, rows.q, rows.kv),
+            numbersOfTaskTile};
+  }
   if (!role.isTile() && !role.isPerRow())
     return {};
   int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;

@@ -29,7 +29,8 @@ LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, Tensor
   if (columns < 1)
     return emitError() << "columns of '" << name << "' must be at least 1, got " << columns;
   bool isTile = kind == TensorKind::Tile;
-  if (!isTile && kind != TensorKind::Contributions && columns != 1)
+  bool hasColumns = isTile || kind == TensorKind::Contributions || kind == TensorKind::Tasks;
+  if (!hasColumns && columns != 1)
     return emitError() << "'" << name << "' has one number a " << stringifyTensorKind(kind)
                        << ", expected no columns, got " << columns;
   if (width && (!isTile || width <= columns))
@@ -43,6 +44,8 @@ LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, Tensor
   };
   if (kind == TensorKind::Bounds)
     return demand(element.isSignlessInteger(32), "i32");
+  if (kind == TensorKind::Tasks)
+    return demand(isa<BFloat16Type, Float16Type>(element), "bf16 or f16");
   if (isTile && access != TensorAccess::Sum) // f32 is of an output that is not rounded
     return demand(isa<BFloat16Type, Float16Type, Float32Type>(element), "bf16, f16 or f32");
   return demand(element.isF32(), "f32");
@@ -57,6 +60,7 @@ unsigned TensorRoleAttr::getRank() const {
   case TensorKind::Contributions:
     return 3;
   case TensorKind::SequenceHead:
+  case TensorKind::Tasks:
     return 2;
   case TensorKind::Head:
   case TensorKind::Bounds:
@@ -82,7 +86,8 @@ bool TensorRoleAttr::fits(Type type) const {
     return type == getElement();
   auto memref = dyn_cast<MemRefType>(type);
   return memref && memref.getRank() == getRank() && memref.getElementType() == getElement() &&
-         (!isTile() || memref.getShape().back() == getColumns());
+         ((!isTile() && getKind() != TensorKind::Tasks) ||
+          memref.getShape().back() == getColumns());
 }
 
 LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, int64_t rows,

@@ -8,18 +8,41 @@
 #include "Assembly.h"
 #include "Checks.h"
 #include "dash/IR/Panels.h"
+#include "dash/IR/TaskTiles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
+static LogicalResult verifyElement(Operation *op, RankedTensorType tile, MemRefType memref) {
+  if (tile.getElementType() == memref.getElementType())
+    return success();
+  return op->emitOpError() << "tile must have elements of the memref's type, "
+                           << memref.getElementType() << ", got " << tile.getElementType();
+}
+
 LogicalResult LoadOp::verify() {
-  if (failed(verifyTileOf(*this, getType(), getSource().getType(), /*mayBeWider=*/true)))
+  bool isOfTask = getSource().getType().getRank() == 2;
+  constexpr unsigned headAndTile = 2;
+  if (getOther().size() != (isOfTask ? headAndTile : 0) || bool(getMaskAttr()) != isOfTask)
+    return isOfTask ? emitOpError("a tile of a task needs its kv head, its kv tile and the mask: "
+                                  "with(%kv_head, %kv_tile) mask(...)")
+                    : emitOpError("a tile of a tensor has no kv head, kv tile and mask beside it");
+  if (failed(isOfTask ? verifyTileOfTask(*this, getType(), getSource().getType())
+                      : verifyTileOf(*this, getType(), getSource().getType(),
+                                     /*mayBeWider=*/true)))
     return failure();
-  Type found = getType().getElementType(), expected = getSource().getType().getElementType();
-  if (found != expected)
-    return emitOpError() << "tile must have elements of the memref's type, " << expected << ", got "
-                         << found;
-  return success();
+  return verifyElement(*this, getType(), getSource().getType());
+}
+
+LogicalResult StoreTaskOp::verify() {
+  if (failed(verifyTileOfTask(*this, getValue().getType(), getTarget().getType())))
+    return failure();
+  ArrayRef<int64_t> shape = getValue().getType().getShape();
+  if (shape[0] != rowsOfTaskTile || shape[1] != rowsOfTaskTile)
+    return emitOpError() << "a tile of a task must be "
+                         << formatShape({rowsOfTaskTile, rowsOfTaskTile})
+                         << ", rows of a kv tile by rows of a q tile, got " << formatShape(shape);
+  return verifyElement(*this, getValue().getType(), getTarget().getType());
 }
 
 LogicalResult StoreOp::verify() {

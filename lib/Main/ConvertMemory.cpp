@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Entries/MaskEmitter.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Entries/Regions.h"
+#include "dash/IR/TaskTiles.h"
 #include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
@@ -28,6 +31,24 @@ static SmallVector<Value> panelAt(PtxBuilder &b, TensorMapAttr map, SmallVector<
   return tile;
 }
 
+static constexpr int64_t bytesOfHalf = 2;
+
+/// Where a tile of a task begins: behind that of zeros.
+static Value taskAt(PtxBuilder &b, const MainKernel &kernel, TensorRoleAttr tasks, Value number) {
+  Value stride = kernel.parameter((tasks.getName() + ".stride." + strideOfTasks).str());
+  return b.offset(kernel.parameter(tasks.getName()),
+                  b.mul(b.mul(b.toI64(number), stride), int64_t(bytesOfHalf)));
+}
+
+/// The number of the first of a q tile's tiles with a kv tile.
+static Value numberOfTask(PtxBuilder &b, const MainKernel &kernel, Value sequence, Value head,
+                          Value firstQ, Value kvTile) {
+  Value kvTiles = b.ceilDiv(kernel.kvRows, rowsOfTaskTile);
+  Value qTiles = b.mul(b.ceilDiv(kernel.qRows, qTilesOfTasks * rowsOfTaskTile), qTilesOfTasks);
+  Value row = b.add(b.mul(b.add(b.mul(sequence, kernel.heads), head), kvTiles), kvTile);
+  return b.add(b.add(b.mul(row, qTiles), firstQ), 1);
+}
+
 namespace {
 
 struct ConvertCopyIn : KernelPattern<CopyInOp> {
@@ -44,7 +65,9 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     Value tile = word(b, adaptor.getTile());
     TensorRoleAttr tensor = roleOf(op.getSource());
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
-    if (type.getRank() == 2) {
+    if (tensor.getKind() == TensorKind::Tasks) {
+      copyTask(b, op, type, sequence, head, tile, word(b, adaptor.getOther()[1]), to, full);
+    } else if (type.getRank() == 2) {
       Value row = b.mul(tile, type.getDimSize(0) / (tensor.isKeyValue() ? 1 : kernel.fold()));
       SmallVector<Value> at =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
@@ -62,6 +85,45 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
       Value number = kernel.tileIndex(b, sequence, head, tile);
       hopper::copyBytes(b, b.offset(rows, b.mul(b.toI64(number), bytes)), bytes, to, full);
     }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// 64 rows of q at a time: what the mask hides whole is copied from the tile of zeros.
+  void copyTask(PtxBuilder &b, CopyInOp op, RankedTensorType type, Value sequence, Value head,
+                Value qTile, Value kvTile, Value to, Value full) const {
+    TensorRoleAttr tasks = roleOf(op.getSource());
+    int64_t kvRows = type.getDimSize(0), qRows = type.getDimSize(1);
+    int64_t count = qRows / rowsOfTaskTile;
+    Value first = numberOfTask(b, kernel, sequence, head, b.mul(qTile, count), kvTile);
+    TileBand band = {LeadEdges(op.getMask()->getEdges()).band, qRows, kvRows};
+    MaskEmitter mask(b, band, b.sub(kernel.kvRows, kernel.qRows));
+    Value lead = mask.lastVisible(qTile, kvTile);
+    for (int64_t part : llvm::seq(count)) {
+      Value number = b.add(first, part);
+      if (lead) {
+        Value lastColumn = b.add(lead, (part + 1) * rowsOfTaskTile - 1);
+        number = b.choose(b.below(lastColumn, 0), b.i32(0), number);
+      }
+      hopper::copyBytes(b, taskAt(b, kernel, tasks, number), bytesOfTaskTile,
+                        b.add(to, part * bytesOfTaskTile), full);
+    }
+  }
+};
+
+struct ConvertCopyTaskOut : KernelPattern<CopyTaskOutOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(CopyTaskOutOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value number =
+        numberOfTask(b, kernel, word(b, adaptor.getSequence()), word(b, adaptor.getHead()),
+                     word(b, adaptor.getTile()), word(b, adaptor.getKvTile()));
+    Value from = kernel.element(b, channelOf(op), 0, word(b, adaptor.getSlot()));
+    hopper::storeBytes(b, from, taskAt(b, kernel, roleOf(op.getTarget()), number), bytesOfTaskTile,
+                       /*evictLast=*/false);
     rewriter.eraseOp(op);
     return success();
   }
@@ -296,9 +358,8 @@ private:
 
 void dash::populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel,
                                   RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertCopyIn, ConvertCopyOut, ConvertAcquireTurn, ConvertReleaseTurn, ConvertCountTurns,
-           ConvertBulkAdd, ConvertBulkStore, ConvertDelay, BarrierPattern<TakeTensorCoreOp>,
-           BarrierPattern<GiveTensorCoreOp>, BarrierPattern<SyncWarpgroupOp>>(
-          types, patterns.getContext(), kernel);
+  patterns.add<ConvertCopyIn, ConvertCopyTaskOut, ConvertCopyOut, ConvertAcquireTurn,
+               ConvertReleaseTurn, ConvertCountTurns, ConvertBulkAdd, ConvertBulkStore,
+               ConvertDelay, BarrierPattern<TakeTensorCoreOp>, BarrierPattern<GiveTensorCoreOp>,
+               BarrierPattern<SyncWarpgroupOp>>(types, patterns.getContext(), kernel);
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Entries/Regions.h"
 #include "dash/IR/Consumers.h"
 #include "dash/IR/KernelAttrs.h"
@@ -186,10 +187,17 @@ private:
         needRegion(drawnRegion);
       if (isa<TraceOp>(op))
         needRegion("trace");
+      auto needTasks = [&](Value tasks) {
+        std::string tensor = roleOf(tasks).getName().str();
+        names.append({tensor, tensor + ".stride." + strideOfTasks.str()});
+      };
       for (const SumAccess &one : sumAccessesOf(op))
-        needSums(one.sum.tensor, one.action == SumAction::Keep ? &contributionsRegion
-                                 : one.isContribution()        ? &sumsRegion
-                                                               : &turnsRegion);
+        if (one.sum.isOfTask())
+          needTasks(one.sum.tensor);
+        else
+          needSums(one.sum.tensor, one.action == SumAction::Keep ? &contributionsRegion
+                                   : one.isContribution()        ? &sumsRegion
+                                                                 : &turnsRegion);
       if (auto store = dyn_cast<StoreRowOp>(op)) {
         TensorRoleAttr role = roleOf(store.getTarget());
         std::string tensor = role.getName().str();
@@ -205,8 +213,11 @@ private:
       if (auto sink = dyn_cast<SinkStateOp>(op))
         names.push_back(roleOf(sink.getSink()).getName().str());
       for (const SlotAccess &copy : copiesOf(op))
-        needRegion(hasDescriptor(copy.memory) ? "descriptors"
-                                              : rowsRegion(roleOf(copy.memory.tensor)));
+        if (copy.memory.isOfTask())
+          needTasks(copy.memory.tensor);
+        else
+          needRegion(hasDescriptor(copy.memory) ? "descriptors"
+                                                : rowsRegion(roleOf(copy.memory.tensor)));
     });
     return names;
   }

@@ -9,6 +9,7 @@
 #include "ForwardTiling.h"
 #include "MeasuredTilings.h"
 #include "PartTiling.h"
+#include "TaskTiling.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Remarks.h"
 
@@ -85,6 +86,15 @@ private:
   }
 
   LogicalResult choosePart(AttentionBwdOp op, const TilingConstraints &constraints) {
+    if (op.getDs() && !canKeepDs(op.getHeadDim(), op.getHeadDimV()))
+      return op.emitError("dS goes from one program to another where dK and dV have a warpgroup "
+                          "each, which is above 256 columns of both together: below, leave out "
+                          "'ds', or write a program of all gradients");
+    if (op.getDs() && op.ownsQ()) {
+      FailureOr<TaskTiling> tiling = chooseTaskTiling(op, constraints, *described);
+      return failed(tiling) ? failure()
+                            : set(AttentionOpInterface(op), op.getTilingAttr(), *tiling);
+    }
     FailureOr<PartTiling> tiling = choosePartTiling(op, constraints, *described);
     if (failed(tiling))
       return failure();

@@ -125,6 +125,9 @@ public:
 
   /// The consumer that makes the factors of a product, the last one if none does.
   Consumer &makerOf(Value tile) {
+    for (Consumer &one : cut.consumers)
+      if (one.ops.contains(tile.getDefiningOp()))
+        return one;
     auto makes = [&](const Consumer &one) {
       return llvm::all_of(tile.getDefiningOp()->getOperands(), [&](Value factor) {
         return cut.roleOf(factor) != Role::Compute || one.ops.contains(factor.getDefiningOp());

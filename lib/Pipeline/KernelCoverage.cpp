@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Pipeline/KernelCoverage.h"
+#include "RegisterEstimate.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -32,6 +33,12 @@ TileWidths dash::kernelWidthsOf(int64_t headDim, int64_t headDimV, bool isPart) 
     return {widthOf(headDim), widthOf(headDimV)};
   int64_t ofAll = widthOf(std::max(headDim, headDimV));
   return {ofAll, ofAll};
+}
+
+bool dash::canKeepDs(int64_t headDim, int64_t headDimV) {
+  TileWidths widths = kernelWidthsOf(headDim, headDimV, /*isPart=*/true);
+  return registersOf(FragmentAttr::rowsOfWarpgroup * (widths.ofQ + widths.ofV) * 4,
+                     FragmentAttr::threadsOfWarpgroup) > mostRegistersOfSums;
 }
 
 LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV, bool isPart,
@@ -121,7 +128,7 @@ LogicalResult dash::verifyWidths(ItemsOp items) {
     return WalkResult::interrupt();
   };
   WalkResult result = items.walk([&](Operation *op) -> WalkResult {
-    if (auto load = dyn_cast<LoadOp>(op))
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getOther().empty())
       return check(op, load.getType(), load.getSource().getType());
     if (auto store = dyn_cast<StoreOp>(op))
       return check(op, store.getValue().getType(), store.getTarget().getType());

@@ -48,6 +48,8 @@ public:
     if (structure == WarpStructure::Overlapping)
       splitRounding();
     sortOps();
+    if (ahead.empty() && late.empty() && llvm::hasSingleElement(walk.getBody().getOps<MatmulOp>()))
+      return issueOneProduct();
     if (ahead.empty())
       return walk.emitError() << "has no product of loaded tiles alone to issue a step ahead";
     issueIteration();
@@ -122,6 +124,15 @@ private:
 
   bool isGotAhead(WaitOp get) const {
     return llvm::any_of(get->getUsers(), [&](Operation *user) { return ahead.contains(user); });
+  }
+
+  /// A product of what is loaded, as that of dS and K: a warpgroup's product is done while the
+  /// others issue theirs, so they need no turns.
+  LogicalResult issueOneProduct() {
+    for (Operation &op : walk.getBody().front().without_terminator())
+      issue(&op, 0);
+    setIssueOrder(walk, order);
+    return success();
   }
 
   void issueIteration() {

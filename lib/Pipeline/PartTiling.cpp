@@ -12,9 +12,9 @@ using namespace mlir::dash;
 static constexpr int64_t bytesOfHalf = 2, bytesOfSum = 4;
 
 /// The channels that a part has. Where products of steps overlap, Q and dO of a step share slots.
-static constexpr TilingChannel partChannels[] = {TilingChannel::K, TilingChannel::V,
-                                                 TilingChannel::Q, TilingChannel::DOut,
-                                                 TilingChannel::P, TilingChannel::Out};
+static constexpr TilingChannel partChannels[] = {
+    TilingChannel::K, TilingChannel::V,  TilingChannel::Q,  TilingChannel::DOut,
+    TilingChannel::P, TilingChannel::Ds, TilingChannel::Out};
 
 static int64_t registersOfTile(int64_t columns, int64_t bytes) {
   return registersOf(FragmentAttr::rowsOfWarpgroup * columns * bytes,
@@ -111,7 +111,8 @@ int64_t PartTiling::countSharedBytes() const {
          slots.of(TilingChannel::K) * tile(tiles.kv, widths.ofQ) +
          slots.of(TilingChannel::V) * tile(tiles.kv, widths.ofV) +
          slots.of(TilingChannel::P) * tile(tiles.kv, tiles.q, bytesOfSum) +
-         countConsumers() * slots.of(TilingChannel::Out) * ofOut;
+         slots.of(TilingChannel::Ds) * tile(tiles.kv, tiles.q) +
+         (countConsumers() - keepsDs) * slots.of(TilingChannel::Out) * ofOut;
 }
 
 /// What a part's slots may be, best first. What stays is loaded once an item. What is walked has a
@@ -121,7 +122,7 @@ static SmallVector<SlotCounts> listSlots(const PartTiling &tiling, bool passesP)
   auto list = [&](std::initializer_list<std::array<int64_t, 6>> all) {
     SmallVector<SlotCounts> counts;
     for (auto [k, v, q, dOut, p, out] : all)
-      counts.push_back({{k, v, q, dOut, 0, 0, passesP ? p : 0, out}});
+      counts.push_back({{k, v, q, dOut, tiling.keepsDs ? out : 0, 0, passesP ? p : 0, out}});
     return counts;
   };
   if (tiling.ownsQ) {
@@ -162,7 +163,10 @@ FailureOr<PartTiling> dash::choosePartTiling(AttentionBwdOp op,
   tiling.widths = kernelWidthsOf(op.getHeadDim(), op.getHeadDimV(), /*isPart=*/true);
   // The slope of a softcap needs the scores, so what computes dS has P, too.
   bool passesP = tiling.countConsumers() == 2 && !op.getSoftcapAttr();
-  auto hasChannel = [&](TilingChannel one) { return passesP || one != TilingChannel::P; };
+  tiling.keepsDs = bool(op.getDs());
+  auto hasChannel = [&](TilingChannel one) {
+    return one == TilingChannel::P ? passesP : one == TilingChannel::Ds ? tiling.keepsDs : true;
+  };
   auto known = llvm::to_vector(llvm::make_filter_range(partChannels, hasChannel));
   if (failed(constraints.verifyChannels(known, "this part of the gradients",
                                         [&] { return op.emitError(); })))

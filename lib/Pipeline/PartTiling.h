@@ -20,6 +20,7 @@ struct PartTiling {
   TileWidths widths = {0, 0};
   WarpStructure structure = WarpStructure::Overlapping;
   bool holdsK = false, holdsV = false; ///< in registers, as left factors of S and dP
+  bool keepsDs = false;                ///< for another program: dK leaves through its slots, too
   SlotCounts slots = {}; ///< of k, v, q and do, of what leaves, and of P where it crosses
 
   int64_t getWarpgroups() const;

@@ -30,10 +30,11 @@ public:
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
       types.append(countIndices(slot.header, items.ownsQ()), b.getIndexType());
-      b.setLoc(slot.tiles.front().getLoc());
+      b.setLoc(locOf(slot));
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
-                                           *cut.tiling.getSlotsOf(slot.name), nullptr, nullptr,
-                                           nullptr, nullptr, cut.tiling.holds(slot.name)));
+                                           cut.tiling.getSlotsOf(slot.name).value_or(slotsOfItems),
+                                           nullptr, nullptr, nullptr, nullptr,
+                                           cut.tiling.holds(slot.name)));
     }
     std::string out = TilingAttr::channelOfResults.str();
     for (const auto &[number, one] : llvm::enumerate(cut.consumers)) {
@@ -59,11 +60,16 @@ public:
   }
 
 private:
+  Location locOf(const Slot &slot) {
+    return slot.tiles.empty() ? items.getLoc() : slot.tiles.front().getLoc();
+  }
+
   void addProducers() {
     StringRef loadsStep = items.ownsQ() ? "load-kv" : "load-q";
     StringRef loadsItem = items.ownsQ() ? "load-q" : "load-kv";
     addRole(Role::LoadStep, loadsStep, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
-    addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
+    bool keeps = llvm::any_of(cut.roles, [](auto one) { return isa<StoreTaskOp>(one.first); });
+    addRole(Role::Reduce, keeps ? "keep" : "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
     addRole(Role::LoadItem, loadsItem, RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
   }
 
@@ -126,7 +132,7 @@ private:
   }
 
   void put(const Slot &slot, ChannelOp channel) {
-    b.setLoc(slot.tiles.front().getLoc());
+    b.setLoc(locOf(slot));
     auto elements = llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); });
     for (auto index : llvm::seq(countIndices(slot.header, items.ownsQ())))
       elements.push_back(makeIndex(slot.header, index));
@@ -161,7 +167,7 @@ private:
   }
 
   void wait(const Slot &slot, ChannelOp channel) {
-    b.setLoc(slot.tiles.front().getLoc());
+    b.setLoc(locOf(slot));
     WaitOp wait = makeWait(channel);
     mapping.map(ValueRange(slot.tiles), ValueRange(wait.getTiles()));
     auto told = [&](auto index) { return wait.getIndices()[unsigned(index)]; };
@@ -201,7 +207,7 @@ private:
       if (cut.roleOf(&op) != Role::Reduce)
         continue;
       for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-        if (slot.to == Role::Reduce && slot.tiles[0] == op.getOperand(0))
+        if (slot.to == Role::Reduce && slot.getTile() == op.getOperand(0))
           wait(slot, channel);
       clone(&op);
     }
@@ -293,7 +299,7 @@ private:
   /// An op between the gets that it is the first to need and the puts of what it makes.
   void buildStep(Operation &op) {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
-      if (comesFromOthers(slot) && !mapping.contains(slot.tiles[0]) &&
+      if (comesFromOthers(slot) && !mapping.contains(slot.getTile()) &&
           llvm::any_of(op.getOperands(), [&, &tiles = slot.tiles](Value operand) {
             return llvm::is_contained(tiles, operand);
           }))
@@ -301,7 +307,7 @@ private:
     cloneWithWholes(op);
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
       if (slot.from == Role::Compute && slot.maker == consumer &&
-          slot.tiles[0].getDefiningOp() == &op)
+          slot.getTile().getDefiningOp() == &op)
         put(slot, channel);
   }
 
@@ -312,7 +318,7 @@ private:
       if (!product || slot.from != Role::Compute || slot.to != Role::Compute ||
           slot.maker != consumer)
         continue;
-      Value tile = slot.tiles[0];
+      Value tile = slot.getTile();
       if (!reads(product.getAMutable(), tile) && !reads(product.getBMutable(), tile))
         continue;
       b.setLoc(op.getLoc());

@@ -93,6 +93,8 @@ private:
     bool inStep = op.getParentOp() == walk;
     if (isa<LoadOp>(op)) {
       roles[&op] = inStep ? Role::LoadStep : Role::LoadItem;
+    } else if (isa<StoreTaskOp>(op)) {
+      roles[&op] = Role::Reduce;
     } else if (isa<ReduceOp, OrderedReduceOp>(op)) {
       if (!inStep && isa<ReduceOp>(op))
         return op.emitError() << "adds to a tile of its item in no order, which no role does: "
@@ -244,7 +246,7 @@ private:
   LogicalResult cutExchange(MatmulOp product, OpOperand &factor, size_t consumer) {
     Operation *op = factor.get().getDefiningOp();
     auto isOf = [&](const Slot &slot) {
-      return slot.tiles[0] == factor.get() && slot.maker == consumer;
+      return slot.getTile() == factor.get() && slot.maker == consumer && slot.to == Role::Compute;
     };
     if (!cut.splits.needsExchange(product, factor) || llvm::any_of(slots, isOf))
       return success();
@@ -304,6 +306,8 @@ private:
     for (auto [from, header, of] : {std::tuple(Role::LoadItem, SlotHeader::Item, "each item"),
                                     std::tuple(Role::LoadStep, SlotHeader::Step, "each step")}) {
       auto isLoaded = [from = from](Slot &slot) { return slot.from == from; };
+      if (header == SlotHeader::Item && llvm::none_of(slots, isLoaded))
+        slots.push_back({channelOfItems.str(), {}, Role::LoadItem, Role::Compute});
       auto *slot = llvm::find_if(slots, [&](Slot &slot) {
         return isLoaded(slot) &&
                llvm::all_of(cut.consumers, [&](Consumer &one) { return one.reads(slot); });
@@ -328,7 +332,8 @@ private:
       return success();
     for (auto [number, consumer] : llvm::enumerate(cut.consumers)) {
       bool exchanges = llvm::any_of(slots, [&, number = number](const Slot &slot) {
-        return slot.to == slot.from && slot.maker == number && slot.tiles[0] != cut.passed;
+        return slot.from == Role::Compute && slot.maker == number && slot.getTile() != cut.passed &&
+               (slot.to == Role::Compute || isKept(slot.getTile()));
       });
       for (StoreOp store : items.getBody().getOps<StoreOp>())
         if (!exchanges && !consumer.wayOut && consumer.ops.contains(store))
@@ -337,6 +342,11 @@ private:
                                                   store.getTarget().getType().getElementType());
     }
     return success();
+  }
+
+  /// Whether another program gets it, as it is.
+  static bool isKept(Value tile) {
+    return llvm::any_of(tile.getUsers(), llvm::IsaPred<StoreTaskOp>);
   }
 
   int64_t columnsOfWayOut(RankedTensorType result) {
@@ -349,7 +359,7 @@ private:
   /// The tiling says how many slots each channel has.
   LogicalResult checkSlots() {
     for (const Slot &slot : slots)
-      if (!cut.tiling.getSlotsOf(slot.name))
+      if (!slot.tiles.empty() && !cut.tiling.getSlotsOf(slot.name))
         return emitError(slot.tiles.front().getLoc())
                << "channel '" << slot.name << "' has no number of slots in the tiling, "
                << cut.tiling;

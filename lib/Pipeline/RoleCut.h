@@ -17,16 +17,23 @@ namespace mlir::dash {
 /// every role: numbers that locate tiles.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
 
+/// The channel that tells of items which load no tile, and its slots.
+constexpr llvm::StringLiteral channelOfItems = "item";
+constexpr int64_t slotsOfItems = 2;
+
 /// The channel of what one consumer passes to others: P.
 constexpr llvm::StringLiteral channelOfProbabilities = "p";
 
 /// The tiles of a slot of a channel, before they are cut.
 struct Slot {
   std::string name;
-  SmallVector<Value, 2> tiles;
+  SmallVector<Value, 2> tiles; ///< none: of indices alone
   Role from, to;
   SlotHeader header = SlotHeader::None;
   size_t maker = 0; ///< the consumer that fills it, of those that compute
+
+  /// The tile by which it is known, or null.
+  Value getTile() const { return tiles.empty() ? Value() : tiles.front(); }
 };
 
 /// A role that multiplies. What several need, each computes for itself, unless it crosses.

@@ -24,16 +24,17 @@ FailureOr<TileOrigin> ProtocolRun::originIn(Process &process, const Instruction 
 
 /// Follows a tile into a slot, or out of one: to registers, to a product, or to memory.
 LogicalResult ProtocolRun::followTile(Process &process, const Instruction &instruction) {
-  auto inMemory = [&] {
-    auto number = [&](unsigned i) { return process.registers[instruction.memory[i]]; };
-    return MemoryTile{number(0), number(1), number(2)};
-  };
+  auto number = [&](unsigned i) { return process.registers[instruction.memory[i]]; };
+  auto inMemory = [&] { return MemoryTile{number(0), number(1), number(2)}; };
+  bool isOfTask = instruction.access->memory.isOfTask();
+  auto ofKeys = [&] { return MemoryTile{number(0), number(3), number(4)}; };
   bool isOfMemory = bool(instruction.access->memory);
   if (instruction.tiles.empty() && !isOfMemory) // of indices
     return success();
   if (instruction.access->kind == AccessKind::Write) {
-    int64_t origin = isOfMemory ? origins.add({inMemory(), std::nullopt})
-                                : process.registers[instruction.tiles.front()];
+    int64_t origin = isOfTask     ? origins.add({ofKeys(), inMemory()})
+                     : isOfMemory ? origins.add({inMemory(), std::nullopt})
+                                  : process.registers[instruction.tiles.front()];
     for (SlotPart &part : partsOf(process, *instruction.place))
       part.origin = origin;
     return success();
@@ -41,6 +42,9 @@ LogicalResult ProtocolRun::followTile(Process &process, const Instruction &instr
   FailureOr<TileOrigin> origin = originIn(process, instruction);
   if (failed(origin))
     return failure();
+  if (isOfTask)
+    return failure(failed(verifyRows(instruction.op, *origin, ofKeys())) ||
+                   failed(verifyRows(instruction.op, origin->transposed(true), inMemory())));
   if (isOfMemory)
     return verifyRows(instruction.op, *origin, inMemory());
   process.registers[instruction.tiles.front()] = origins.add(*origin);

@@ -214,6 +214,8 @@ private:
   }
 
   SmallVector<unsigned, 4> registersOfTile(const MemoryRef &memory) {
+    if (memory.isOfTask())
+      return registersOf({memory.sequence, memory.head, memory.tile, memory.kvHead, memory.kvTile});
     return registersOf({memory.sequence, memory.head, memory.tile});
   }
 

@@ -54,8 +54,10 @@ struct Instruction {
   size_t target = 0; ///< for a jump
   /// Registers with the origins of tiles: of operands, then of the result. For an access, its tile.
   SmallVector<unsigned, 4> tiles{};
-  SmallVector<unsigned, 4> memory{}; ///< for an access or a turn: sequence, head and tile
-  std::optional<SlotPlace> place{};  ///< for an access, a wait or an arrival
+  SmallVector<unsigned, 4>
+      memory{};                     ///< for an access or a turn: sequence, head and tile, of a task
+                                    ///< kv head and kv tile, too
+  std::optional<SlotPlace> place{}; ///< for an access, a wait or an arrival
   std::optional<SlotAccess> access{};
   std::optional<Sync> sync{};
   std::optional<SumAccess> sum{}; ///< for a turn, and for the access that brings a contribution

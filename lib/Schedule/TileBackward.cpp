@@ -41,6 +41,10 @@ public:
   void run() {
     Value scale = scaleOf(b, op.getScale(), op.getHeadDim());
     Value delta = op.getDelta();
+    if (readsTasks()) {
+      buildQItems(scale, /*delta=*/Value());
+      return op.erase();
+    }
     if (!delta) {
       delta = allocateSums(b, op.getDOut(), /*columns=*/{});
       DeltaOp::create(b, op.getO(), op.getDOut(), delta);
@@ -64,6 +68,9 @@ public:
   }
 
 private:
+  /// Whether dS comes from another program.
+  bool readsTasks() { return op.ownsQ() && op.getDs(); }
+
   RankedTensorType half(int64_t rows, int64_t columns) {
     return RankedTensorType::get({rows, columns}, op.getElementType());
   }
@@ -141,6 +148,9 @@ private:
                              walk.getCarried()[1]));
     sums[0] =
         product("dk", scores.ds, false, mine.q, false, {kvRows, columns}, walk.getCarried()[0]);
+    if (op.getDs())
+      StoreTaskOp::create(b, scores.ds, op.getDs(), sequence, walk.getHead(), walk.getTile(), head,
+                          tile);
     if (dqSum) {
       Value dq = product("dq", scores.ds, true, k, false, {qRows, columns});
       ReduceOp::create(b, dq, dqSum, sequence, walk.getHead(), walk.getTile());
@@ -175,7 +185,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&items.getBody().front());
     Value sequence = items.getSequence(), head = items.getHead(), tile = items.getTile();
-    QTiles mine = loadQ(sequence, head, tile, delta);
+    QTiles mine = readsTasks() ? QTiles() : loadQ(sequence, head, tile, delta);
     auto walk = WalkOp::create(b, /*hasTurn=*/false, ValueRange{dqZero});
     StoreOp::create(b, walk.getResult(0), op.getDq(), sequence, head, tile, scale);
     b.setInsertionPointToEnd(&walk.getBody().front());
@@ -183,6 +193,14 @@ private:
       return LoadOp::create(b, half(kvRows, columns), source, sequence, walk.getHead(),
                             walk.getTile());
     };
+    if (readsTasks()) {
+      Value ds = LoadOp::create(b, half(kvRows, qRows), op.getDs(), sequence, head, tile,
+                                ValueRange{walk.getHead(), walk.getTile()}, op.getMask());
+      Value dq = product("dq", ds, true, load(columns, op.getK()), false, {qRows, columns},
+                         walk.getCarried()[0]);
+      YieldOp::create(b, ValueRange{dq});
+      return;
+    }
     Value k = load(columns, op.getK()), v = load(columnsV, op.getV());
     ScoreTiles scores = buildScores({sequence, walk.getTile(), tile}, k, v, mine, scale,
                                     /*roundsP=*/false);

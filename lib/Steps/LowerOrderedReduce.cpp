@@ -68,9 +68,15 @@ private:
       return role.emitError("has items that are not loops yet; run --dash-read-order first");
     SmallVector<OrderedReduceOp> ordered;
     SmallVector<ReduceOp> unordered;
+    SmallVector<StoreTaskOp> kept;
+    role.walk([&](StoreTaskOp op) { kept.push_back(op); });
     role.walk([&](OrderedReduceOp op) { ordered.push_back(op); });
     role.walk([&](ReduceOp op) { unordered.push_back(op); });
-    bool waitsAtEnd = !unordered.empty(); // nothing reads the sums before the kernel's end
+    // Nothing reads these before the kernel's end.
+    bool waitsAtEnd = !unordered.empty() || !kept.empty();
+    for (StoreTaskOp op : kept)
+      if (failed(lower(op)))
+        return failure();
     for (OrderedReduceOp op : ordered) {
       waitsAtEnd |= op.getApart();
       if (failed(lower(op)))
@@ -172,6 +178,21 @@ private:
     waitCopies(b, /*read=*/false);
     ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast(),
                           op.getSignalsCompletion());
+  }
+
+  LogicalResult lower(StoreTaskOp op) {
+    FailureOr<Slot> slot = findSlot(op, op.getValue());
+    if (failed(slot))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    CopyTaskOutOp::create(b, slot->wait.getChannel(), slotOf(b, slot->wait), op.getTarget(),
+                          op.getSequence(), op.getHead(), op.getTile(), op.getKvHead(),
+                          op.getKvTile());
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+    waitCopies(b, /*read=*/true);
+    op.erase();
+    ++numLowered;
+    return success();
   }
 
   LogicalResult lower(ReduceOp op) {

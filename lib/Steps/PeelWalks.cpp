@@ -59,10 +59,6 @@ public:
         return walk.getYield().emitError()
                << "yields a value that its step does not make, which has no version to peel";
     numStages = *walk.getStages();
-    if (numStages < 2)
-      return walk.emitError()
-             << "has one stage, so there is nothing to peel: leave 'stages' out, or "
-                "run --dash-order-products";
     for (Operation &op : walk.getBody().front().without_terminator())
       ops.push_back(&op);
     findCarried();
@@ -70,7 +66,8 @@ public:
     if (hasStep && numStages > 2)
       return walk.emitError() << "has " << numStages << " stages, and items that begin ahead have "
                               << "a step at least: expected 2";
-    SmallVector<Value> results = hasStep ? emitLoop() : peel(numStages - 1);
+    // With one stage nothing is peeled, and the loop may have no step.
+    SmallVector<Value> results = hasStep || numStages == 1 ? emitLoop() : peel(numStages - 1);
     walk->replaceAllUsesWith(results);
     walk.erase();
     return success();

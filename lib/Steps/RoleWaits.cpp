@@ -251,7 +251,7 @@ private:
     for (auto [element, tile] : llvm::enumerate(op.getTiles())) {
       auto load = tile.getDefiningOp<LoadOp>();
       CopyInOp::create(b, load.getSource(), load.getSequence(), load.getHead(), load.getTile(),
-                       channel, slot, element);
+                       load.getOther(), channel, slot, element, load.getMaskAttr());
       loads.push_back(load);
     }
     op.erase();

@@ -12,9 +12,10 @@ They are the backward of head dims above 128. Kernels are compiled here, by libd
 - Traces: traced kernels have the same bits. Their records are the order that libdash states: each
   item once, and in each as many steps as it has tiles to walk.
 
---sanitize does nothing of that. It runs causal masks and windows of 300 rows under TOOL, and counts
-errors, also by entry. As in sanitizer.py, no report is taken for a false one, and racecheck has the
-build in which threads arrive at barriers for themselves. The status is 1 where anything is wrong.
+--sanitize does nothing of that. It runs causal masks and windows of 300 rows under TOOL, causal
+masks also where dS is passed on, and counts errors, also by entry. As in sanitizer.py, no report is
+taken for a false one, and racecheck has the build in which threads arrive at barriers for
+themselves. The status is 1 where anything is wrong.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class One(NamedTuple):
     gradients: tuple[str, ...]
     options: str
     level: str = "machine"
+    passes_ds: bool = False
 
 
 Made = dict[One, Future[Kernel]]
@@ -116,14 +118,18 @@ def program(one: One) -> str:
     arguments = ", ".join(f"%{name}: {types[name]}" for name in one.gradients)
     outs = ", ".join(f"{name} = %{name}" for name in one.gradients)
     outs += " : " + ", ".join(types[name] for name in one.gradients)
+    argument, clause = "", ""
+    if one.passes_ds:
+        argument, clause = ", %ds: !t", " ds(%ds : !t)"
     return f"""
+!t = memref<?x4096x{case.element}>
 !q = memref<?x?x?x{case.head_dim}x{case.element}, {STRIDES}>
 !v = memref<?x?x?x{case.columns_v}x{case.element}, {STRIDES}>
 !r = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r, {arguments},
-    %scale: f32) {{
+    %scale: f32{argument}) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !q, !v, !v, !r, !v) outs({outs})
-      mask(<{case.mask.text}>) level({one.level}) scale(%scale)
+      mask(<{case.mask.text}>) level({one.level}) scale(%scale){clause}
   return
 }}"""
 
@@ -281,10 +287,13 @@ def sanitize(one: One, tool: str, sanitizer: str, folder: Path) -> dict[str, Any
     """What the tool says of a kernel, in a process of its own."""
     options = options_of(one) + " threads-arrive=true" * (tool in OF_THREADS)
     (built,) = compile_program(program(one), options, name=one.case.name)
-    name = "-".join((tool, one.case.name, *one.gradients))
+    name = "-".join((tool, one.case.name, *one.gradients, *["ds"] * one.passes_ds))
     manifest = built.save(folder / name)
     command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "1000"]
+    # libdash asks each entry for one parameter more than it has, to see that there is none.
+    command += ["--report-api-errors", "no"]
     row = {"tool": tool, "case": one.case.name, "gradients": list(one.gradients)}
+    row |= {"passes_ds": True} if one.passes_ds else {}
     try:
         done = subprocess.run(
             [*command, sys.executable, str(HERE / "sanitize.py"), str(manifest), str(ROWS)],
@@ -320,15 +329,18 @@ def check_sanitized(tools: Sequence[str]) -> tuple[list[dict[str, Any]], list[st
         return [], ["compute-sanitizer is not installed"]
     rows = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = [
-            pool.submit(
-                sanitize, One(case, gradients, f"workers={WORKERS}"), tool, sanitizer, Path(folder)
-            )
-            for tool in tools
+        ones = [
+            One(case, gradients, f"workers={WORKERS}", passes_ds=passes_ds)
             for dims in HEAD_DIMS
             for mask in SANITIZED
             for gradients in PARTS
             for case in [Case(dims[0], mask, ROWS, ROWS, 1, 2, 1, head_dim_v=dims[1])]
+            for passes_ds in (False, True)[: 1 + (mask == CAUSAL)]
+        ]
+        futures = [
+            pool.submit(sanitize, one, tool, sanitizer, Path(folder))
+            for tool in tools
+            for one in ones
         ]
         for future in futures:
             rows.append(future.result())

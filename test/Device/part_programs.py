@@ -4,7 +4,9 @@
 They are the backward of head dims above 128. Kernels are compiled here, by libdash. Gradients are
 compared with float64, over memory that was NaN, beside what the tensors' type rounds away; they
 must have the same bytes in many repeats, alone and beside other work, with roles that sleep at
-random, and with other numbers of workers. So must those of `attention`, which are compared with
+random, and with other numbers of workers. Where a mask lets the program of dK and dV keep dS for
+that of dQ, they must have the same bytes again, with NaN in all of dS that is not written. So must
+those of `attention`, which are compared with
 float64 too, of packed sequences at level `machine`, and of PyTorch's own attention once
 `dash_attn.enable` is called. Times are medians of rounds in a random order, of both programs one
 behind the other, beside cuDNN's backward, which is not deterministic. TFLOP/s count
@@ -28,6 +30,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 from forwards import HIDDEN, TOKENS, UNION, Tensors, are_equal, inputs  # noqa: E402
 from dash_attn import CompileError, Kernel, attention, enable, reference  # noqa: E402
+from dash_attn.kernel.problem import Wanted  # noqa: E402
+from dash_attn.kernel.tasks import NUMBERS, tiles_of  # noqa: E402
 from dash_attn.measure.bundle import commit  # noqa: E402
 from dash_attn.measure.timing import Variant, measure_entries, measure_whole  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
@@ -47,6 +51,7 @@ CASES: list[tuple[Any, ...]] = [
     ("window = [100, 20]", 256, 256, 777, 900, 1, 3, 3, "bf16", None),
     (UNION, 192, 192, 900, 1000, 2, 2, 1, "bf16", None),
     ("causal", 256, 256, 1000, 65, 1, 4, 4, "bf16", None),
+    ("window = [-1, 30]", 192, 128, 333, 901, 1, 4, 2, "bf16", None),
     ("causal", 136, 200, 500, 500, 1, 4, 2, "f16", None),
     ("causal", 256, 256, 500, 500, 1, 4, 2, "bf16", 20.0),
     ("causal", 128, 128, 1000, 1000, 2, 4, 2, "bf16", None),
@@ -62,6 +67,16 @@ OTHERS = {
 }
 
 
+# The same, where dS is passed on.
+PASSING = {
+    "dS passed on": ("", ""),
+    "dS passed on, roles that sleep": ("delays=true", "delays=true"),
+    "dS passed on, 7 workers": ("workers=7", "workers=7"),
+    "dS passed on, q tiles of 64 rows": ("", "q-tile=64"),
+    "dS passed on, one slot": ("slots=ds:1", "slots=ds:1,k:1"),
+}
+
+
 def compiled(
     gradients: tuple[str, ...],
     mask: str,
@@ -71,12 +86,16 @@ def compiled(
     softcap: float | None = None,
     level: str = "machine",
     options: str = "",
+    passes_ds: bool = False,
 ) -> Kernel:
     types = {"dq": "!q", "dk": "!q", "dv": "!v"}
     arguments = "".join(f", %{name}: {types[name]}" for name in gradients)
     outs = ", ".join(f"{name} = %{name}" for name in gradients)
     outs += " : " + ", ".join(types[name] for name in gradients)
     clauses = f" softcap({softcap})" if softcap else ""
+    of_ds = f"memref<?x{NUMBERS}x{element}, strided<[?, 1], offset: ?>>"
+    clauses += f" ds(%ds : {of_ds})" * passes_ds
+    beside = f", %ds: {of_ds}" * passes_ds
     workers = torch.cuda.get_device_properties(0).multi_processor_count
     workers = f" workers={workers}" * ("workers" not in options)
     kind = "" if "kind=" in options else f"kind={KIND}"
@@ -85,7 +104,7 @@ def compiled(
 !q = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !v = memref<?x?x?x{head_dim_v}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !r = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
-func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r{arguments}, %scale: f32) {{
+func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r{arguments}, %scale: f32{beside}) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !q, !v, !v, !r, !v) outs({outs})
       mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
@@ -95,24 +114,44 @@ func.func @attention_bwd(%q: !q, %k: !q, %v: !v, %do: !v, %o: !v, %lse: !r{argum
 
 
 def pair_of(
-    *problem: Any, options: tuple[str, str] = ("", ""), level: str = "machine"
+    *problem: Any,
+    options: tuple[str, str] = ("", ""),
+    level: str = "machine",
+    passes_ds: bool = False,
 ) -> tuple[Kernel, Kernel]:
     """The kernel of dK and dV, and that of dQ."""
+    rest = {"level": level, "passes_ds": passes_ds}
     return (
-        compiled(("dk", "dv"), *problem, level=level, options=options[0]),
-        compiled(("dq",), *problem, level=level, options=options[1]),
+        compiled(("dk", "dv"), *problem, options=options[0], **rest),
+        compiled(("dq",), *problem, options=options[1], **rest),
     )
 
 
-def run(pair: tuple[Kernel, Kernel], given: Tensors, gradients: Tensors, scale: float) -> None:
+def ds_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor | None:
+    """Memory for dS of all, of NaN; none where programs cannot pass it on."""
+    wanted = Wanted(q.shape[3], v.shape[3], "bf16", (-1, -1))
+    sizes = (*q.shape[:2], k.shape[1], q.shape[2], k.shape[2])
+    tiles = tiles_of(wanted, *sizes)
+    return q.new_full((tiles, NUMBERS), float("nan")) if tiles else None
+
+
+def run(
+    pair: tuple[Kernel, Kernel],
+    given: Tensors,
+    gradients: Tensors,
+    scale: float,
+    ds: torch.Tensor | None = None,
+) -> None:
     dq, dk, dv = gradients
-    pair[0].backward(*given, None, dk, dv, scale=scale)
-    pair[1].backward(*given, dq, None, None, scale=scale)
+    pair[0].backward(*given, None, dk, dv, scale=scale, ds=ds)
+    pair[1].backward(*given, dq, None, None, scale=scale, ds=ds)
 
 
-def over_nan(pair: tuple[Kernel, Kernel], given: Tensors, scale: float) -> Tensors:
+def over_nan(
+    pair: tuple[Kernel, Kernel], given: Tensors, scale: float, passes_ds: bool = False
+) -> Tensors:
     gradients = tuple(torch.full_like(one, float("nan")) for one in given[:3])
-    run(pair, given, gradients, scale)
+    run(pair, given, gradients, scale, ds_of(*given[:3]) if passes_ds else None)
     return gradients
 
 
@@ -167,6 +206,16 @@ def check(case: tuple[Any, ...], repeats: int) -> dict[str, Any]:
     for name, options in OTHERS.items():
         other = pair_of(*problem, options=options)
         bits[name] = are_equal(over_nan(other, given, scale), found)
+    is_right_alone = parsed.left < 0 and parsed.union is None and parsed.blocks is None
+    if is_right_alone and ds_of(*given[:3]) is not None:
+        for name, options in PASSING.items():
+            other = pair_of(*problem, options=options, passes_ds=True)
+            same = True
+            for _ in range(repeats):
+                with torch.cuda.stream(stream):
+                    noise @ noise
+                same &= are_equal(over_nan(other, given, scale, passes_ds=True), found)
+            bits[f"{name}, {repeats} beside other work"] = same
     return {
         "mask": mask,
         "head_dims": [head_dim, head_dim_v],
@@ -288,20 +337,23 @@ def measured(
     given = (q, k, v, do, o, lse)
     gradients = tuple(torch.empty_like(one) for one in (q, k, v))
     dq, dk, dv = gradients
-    asked = {"dash": ("machine", "", "")}
-    variants = []
+    asked = {"dash": ("machine", "", ""), "twice": ("machine", "", "")}
+    variants, memory = [], ds_of(q, k, v)
     for name, (level, *options) in (asked | (TUNED if tunes else {})).items():
+        ds = memory if name == "dash" else None
         try:  # what does not fit is left out
-            pair = pair_of(mask, *head_dims, options=options, level=level)
+            pair = pair_of(mask, *head_dims, options=options, level=level, passes_ds=ds is not None)
         except CompileError as error:
             print(f"  {name}: {str(error).splitlines()[0]}")
             continue
-        variants.append(Variant(name, lambda pair=pair: run(pair, given, gradients, scale)))
+        variants.append(
+            Variant(name, lambda pair=pair, ds=ds: run(pair, given, gradients, scale, ds))
+        )
         variants += [
             Variant(f"{name} {program}", launch.run, launch=launch)
             for program, launch in (
-                ("dk dv", pair[0].bind(*given, None, dk, dv, scale=scale)),
-                ("dq", pair[1].bind(*given, dq, None, None, scale=scale)),
+                ("dk dv", pair[0].bind(*given, None, dk, dv, scale=scale, ds=ds)),
+                ("dq", pair[1].bind(*given, dq, None, None, scale=scale, ds=ds)),
             )
         ]
     try:
@@ -318,7 +370,7 @@ def measured(
     mains = {
         one.name.removeprefix("dash "): statistics.median(one.entries["main"])
         for one in variants
-        if one.name in ("dash dk dv", "dash dq")
+        if one.name in ("dash dk dv", "dash dq", "twice dk dv", "twice dq")
     }
     return {
         "head_dims": list(head_dims),

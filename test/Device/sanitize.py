@@ -24,6 +24,10 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
     return b"".join(struct.pack("<f", generator.uniform(-1, 1))[2:] for _ in range(count))
 
 
+def ceildiv(one: int, other: int) -> int:
+    return -(-one // other)
+
+
 def launch(kernel: Kernel, rows: int) -> None:
     """One pass of any kernel, over random tensors."""
     generator, driver = random.Random(0), kernel.driver
@@ -40,7 +44,8 @@ def launch(kernel: Kernel, rows: int) -> None:
     with driver.on(0):
         for spec in kernel.manifest["tensors"]:
             name, element = spec["name"], spec["element"]
-            shape = tuple(sizes[item] if item in sizes else int(item) for item in spec["shape"])
+            # Sizes, numbers, and how many tiles of dS there are. The manifest is our own.
+            shape = tuple(eval(item, {"ceildiv": ceildiv}, sizes) for item in spec["shape"])
             count = shape[0] * contiguous(shape)[0]
             pointer = driver.allocate(count * BYTES[element], name)
             tensors[name] = Tensor(pointer, shape, contiguous(shape), element)

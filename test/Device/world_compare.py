@@ -272,13 +272,16 @@ class Nothing:
             )
 
     def backward(self, plan: Any, runs: Any, rows: Any) -> Any:
+        from dash_attn.distributed.leaves import InRows
+
         for run in runs:
             for leaf in plan.leaves_of(run):
                 dq = self.empty(self.kernel.group, leaf.end - leaf.first)
                 if leaf.is_packed or leaf.is_whole:
                     yield leaf, dq, None, (self.empty(1, leaf.end)[0], self.empty(1, leaf.end)[0])
                 else:
-                    yield leaf, dq, torch.empty((2, leaf.end, HEAD_DIM), device="cuda"), None
+                    sums = torch.empty((2, leaf.end, HEAD_DIM), device="cuda")
+                    yield leaf, dq, InRows(sums), None
 
     def empty(self, heads: int, rows: int, is_lse: bool = False) -> torch.Tensor:
         return (

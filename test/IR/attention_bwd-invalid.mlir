@@ -351,7 +351,7 @@ func.func @one_of_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
   // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got neither}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %dq, %dk, %dv) <{
     level = #dash.level<run>, mask = #dash.mask<full>,
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0>}>
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !q, !q, !q) -> ()
   return
 }
@@ -365,7 +365,7 @@ func.func @not_both_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
   // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got both}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %q, %lse, %dq, %dk, %dv) <{
     level = #dash.level<run>, mask = #dash.mask<full>,
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !q, !row, !q, !q, !q) -> ()
   return
 }
@@ -510,7 +510,7 @@ func.func @softcap_is_a_number(%q: !q, %k: !kv, %v: !kv, %do: !q,
 func.func @sink_alone(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memref<8xf32>) {
   // expected-error @below {{'dash.attention_bwd' op 'sink' and 'dsink' come together, got 'sink' alone}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %lse, %dq, %dk, %dv, %sink) <{level = #dash.level<run>, mask = #dash.mask<full>,
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0>}>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !row, !q, !q, !q, memref<8xf32>) -> ()
   return
 }
@@ -550,7 +550,7 @@ func.func @dv_alone(%q: !q, %lse: !row, %dv: !q) {
 func.func @dk_alone(%q: !q, %lse: !row, %dk: !q) {
   // expected-error @below {{'dash.attention_bwd' op expected all gradients, dk and dv, or dq}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %lse, %dk) <{level = #dash.level<run>, mask = #dash.mask<full>,
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0>}>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !row, !q) -> ()
   return
 }
@@ -604,5 +604,57 @@ func.func @unrounded_o_has_a_rank(%q: !q, %o: !o, %lse: !row, %dq: !q, %dk: !q, 
   // expected-error @below {{'dash.attention_bwd' op 'o' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x512x128xf32>'}}
   dash.attention_bwd ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !o)
       outs(%dq, %dk, %dv : !q, !q, !q) mask(<causal>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x192xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @ds_goes_between_parts(%q: !q, %o: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %ds: memref<?x4096xbf16>) {
+  // expected-error @below {{'dash.attention_bwd' op 'ds' goes from a program of dk and dv to one of dq: a program of all gradients has none}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !q, !q) mask(<full>) level(run) ds(%ds : memref<?x4096xbf16>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x192xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @ds_has_tiles(%q: !q, %o: !q, %lse: !row, %dq: !q, %ds: memref<?x64xbf16>) {
+  // expected-error @below {{'dash.attention_bwd' op 'ds' must be tiles of 4096 numbers, as 'memref<?x4096xbf16>', got 'memref<?x64xbf16>'}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !q)
+    outs(dq = %dq : !q) mask(<full>) level(run) ds(%ds : memref<?x64xbf16>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x192xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @ds_goes_with_masks_without_a_left_side(%q: !q, %o: !q, %lse: !row, %dq: !q, %ds: memref<?x4096xbf16>) {
+  // expected-error @below {{'dash.attention_bwd' op 'ds' goes with a mask that has no left side and no rules, and with no list of sequences}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !q)
+    outs(dq = %dq : !q) mask(<window = [100, 0]>) level(run) ds(%ds : memref<?x4096xbf16>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x192xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @ds_is_no_other_output(%q: !q, %o: !q, %lse: !row, %dk: !q, %ds: memref<?x4096xbf16>) {
+  // expected-error @below {{'dash.attention_bwd' op output 'dv' must not be the same value as 'dk'}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, o = %o : !q, !q, !q, !q, !row, !q)
+    outs(dk = %dk, dv = %dk : !q, !q) mask(<full>) level(run) ds(%ds : memref<?x4096xbf16>)
   return
 }

@@ -94,6 +94,25 @@ func.func @dq_alone(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: 
   return
 }
 
+// dS goes from one program to the other.
+// CHECK-LABEL: func.func @keeps_ds
+// CHECK:         scale(%{{.+}}) softcap({{.+}}) ds(%{{.+}} : memref<?x4096xbf16>)
+// CHECK-LABEL: func.func @reads_ds
+// CHECK:         outs(dq = %{{.+}}
+// CHECK-NEXT:    mask(<window = [-1, 7]>) level(run) ds(%{{.+}} : memref<?x4096xbf16>)
+func.func @keeps_ds(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dk: !kv, %dv: !kv, %scale: f32,
+                    %ds: memref<?x4096xbf16>) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+                     outs(dk = %dk, dv = %dv : !kv, !kv) mask(<causal>) level(run) scale(%scale) softcap(5.0)
+                     ds(%ds : memref<?x4096xbf16>)
+  return
+}
+func.func @reads_ds(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: !q, %ds: memref<?x4096xbf16>) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+                     outs(dq = %dq : !q) mask(<window = [-1, 7]>) level(run) ds(%ds : memref<?x4096xbf16>)
+  return
+}
+
 // The output in f32, as it is before it is rounded.
 // CHECK-LABEL: func.func @of_unrounded
 // CHECK:         o = %{{.+}} : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x8x512x128xbf16>, memref<2x8x512xf32>, memref<2x8x512x128xf32>)

@@ -83,3 +83,85 @@ func.func @stands_inside_items(%q: memref<?x?x?x128xbf16>, %i: index) {
   %t = dash.load %q[%i, %i, %i] : memref<?x?x?x128xbf16> -> tensor<64x128xbf16>
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @a_task_has_a_kv_tile(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.load' op a tile of a task needs its kv head, its kv tile and the mask: with(%kv_head, %kv_tile) mask(...)}}
+    %t = dash.load %ds[%seq, %kv_head, %kv] : memref<?x4096xbf16> -> tensor<128x64xbf16>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @a_tensor_has_no_kv_tile_beside(%q: !T, %k: !T, %v: !T) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.load' op a tile of a tensor has no kv head, kv tile and mask beside it}}
+    %t = dash.load %k[%seq, %kv_head, %kv] with(%kv_head, %kv) : !T -> tensor<128x128xbf16>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @a_task_has_rows_of_both(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.load' op a tile of a task must be 128x64, rows of a kv tile by rows of a q tile, got 64x64}}
+    %t = dash.load %ds[%seq, %kv_head, %kv] with(%kv_head, %kv) mask(<full>) : memref<?x4096xbf16> -> tensor<64x64xbf16>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @tiles_of_tasks_have_as_many_numbers(%q: !T, %k: !T, %v: !T, %ds: memref<?x64xbf16>) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.load' op tiles of tasks have 4096 numbers each, got 'memref<?x64xbf16>'}}
+    %t = dash.load %ds[%seq, %kv_head, %kv] with(%kv_head, %kv) mask(<full>) : memref<?x64xbf16> -> tensor<128x64xbf16>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @tiles_of_tasks_are_whole(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 96, kv = 64>) mask(<full>) level(run) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      // expected-error @below {{'dash.load' op tiles of tasks take kv tiles of 64 rows and q tiles of 1, 2, 3 or 6 times as many, got 64x96}}
+      %t = dash.load %ds[%seq, %head, %qi] with(%kv_head, %kv) mask(<full>) : memref<?x4096xbf16> -> tensor<64x96xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @tiles_of_tasks_have_64_rows_of_k(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 32>) mask(<full>) level(run) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      // expected-error @below {{'dash.load' op tiles of tasks take kv tiles of 64 rows and q tiles of 1, 2, 3 or 6 times as many, got 32x64}}
+      %t = dash.load %ds[%seq, %head, %qi] with(%kv_head, %kv) mask(<full>) : memref<?x4096xbf16> -> tensor<32x64xbf16>
+    }
+  }
+  return
+}

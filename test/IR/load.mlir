@@ -24,3 +24,17 @@ func.func @load(%q: !T, %k: !T, %v: !T, %strided: memref<2x4x100x96xf16, strided
   }
   return
 }
+
+// A tile of a task: of a q tile and a kv tile, which a mask may hide.
+// CHECK-LABEL: func.func @load_task
+// CHECK:           dash.load %{{.+}}[%[[SEQ:.+]], %[[HEAD:.+]], %[[Q:.+]]] with(%[[KV_HEAD:.+]], %[[KV:.+]]) mask(<causal>) : memref<?x4096xbf16> -> tensor<64x128xbf16>
+func.func @load_task(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+  dash.items unscheduled own(q) walk(kv) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 128, kv = 64>) mask(<causal>) level(run) (%seq, %head, %qi) {
+    dash.walk (%kv_head, %kv) {
+      %0 = dash.load %ds[%seq, %head, %qi] with(%kv_head, %kv) mask(<causal>)
+        : memref<?x4096xbf16> -> tensor<64x128xbf16>
+    }
+  }
+  return
+}

@@ -547,38 +547,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// How many steps an item has travels with its tiles.
-func.func @items_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
-  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
-  // expected-error @below {{loads no tile of each item that all its consumers compute with, so nothing tells them what to do}}
-  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
-      tiles(<q = 64, kv = 128>) mask(<full>) level(run) tiling(#tiling) (%seq, %kv_head, %kv, %part_turn) {
-    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
-      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
-      %r1 = dash.matmul %ph, %qt accumulate(%r0) split(<2 x 1>) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
-      dash.yield %r1 : tensor<128x128xf32>
-    }
-    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
-  }
-  return
-}
-
-// -----
-
-#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
-#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
-#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
-#tiling = #dash.tiling<tiles = <q = 64, kv = 128>, columns = 128, structure = alternating, splits = {s = 2 x 1}, hold = [],
-                       slots = {do = 1, dk = 1, dq = 1, ds = 1, k = 1, q = 1, sum = 1, tile = 1, v = 1, whole = 1}>
-dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
-  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
-           head_dim_v = 128, sequences = <[128, 256]>>)
-  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
-  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
-                       visit(kv, step) = step, turn(kv, q) = kv>)
-!T = memref<?x?x?x128xbf16>
-
-// And where the mask's edge runs with those of a step.
+// Where the mask's edge runs travels with tiles of a step.
 func.func @steps_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
   %zero = arith.constant dense<0.0> : tensor<64x128xf32>
   // expected-error @below {{loads no tile of each step that all its consumers compute with, so nothing tells them what to do}}

@@ -148,3 +148,70 @@ func.func @adds_to_another(%q: !T, %dq: !F) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x64xbf16>
+!D = memref<?x4096xbf16>
+!X = tensor<64x64xbf16, #dash.swizzled>
+!S = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+!In = !dash.channel<!X, !X>
+// dS of another program has the rows of a kv tile: K must be of the same.
+func.func @other_keys(%k: !T, %ds: !D) {
+  dash.workers {
+    %in = dash.channel "in" depth(1) arrivals([1, 4]) : !In
+    dash.role "load" producer warps(1) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %in[%c0] : !In
+      dash.mbarrier_wait %in empty[%slot] phase(%phase) : !In
+      dash.mbarrier_expect %in[%slot] bytes(16384) : !In
+      dash.copy_in %ds[%c0, %c0, %c0] with(%c0, %c1) mask(<full>) to %in[%slot] element(0) : !D to !In
+      dash.copy_in %k[%c0, %c0, %c0] to %in[%slot] element(1) : !T to !In
+    }
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %in[%c0] : !In
+      dash.mbarrier_wait %in full[%slot] phase(%phase) : !In
+      %x = dash.slot_tile %in[%slot] element(0) : !In -> !X
+      %y = dash.slot_tile %in[%slot] element(1) : !In -> !X
+      // expected-error @below {{brings together what is of sequence 0, head 0, tile 1, and what is of sequence 0, head 0, tile 0}}
+      %sum = dash.matmul transpose %x, %y async : (!X, !X) -> !S
+      %done = dash.wgmma_wait %sum pending(0) : !S -> !S
+      dash.mbarrier_arrive %in empty[%slot] by warp : !In
+    }
+  }
+  return
+}
+
+// -----
+
+!D = memref<?x4096xbf16>
+!X = tensor<64x64xbf16, #dash.swizzled>
+!In = !dash.channel<!X>
+// A tile of a task is kept where its own kv tile has it.
+func.func @kept_elsewhere(%ds: !D, %kept: !D) {
+  dash.workers {
+    %in = dash.channel "in" depth(1) arrivals([1, 1]) : !In
+    dash.role "load" producer warps(1) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %in[%c0] : !In
+      dash.mbarrier_wait %in empty[%slot] phase(%phase) : !In
+      dash.mbarrier_expect %in[%slot] bytes(8192) : !In
+      dash.copy_in %ds[%c0, %c0, %c0] with(%c0, %c1) mask(<full>) to %in[%slot] element(0) : !D to !In
+    }
+    dash.role "keep" reducer warps(1) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %in[%c0] : !In
+      dash.mbarrier_wait %in full[%slot] phase(%phase) : !In
+      // expected-error @below {{hands what is of sequence 0, head 0, tile 1 to sequence 0, head 0, tile 0}}
+      dash.copy_task_out %in[%slot] to %kept[%c0, %c0, %c0] with(%c0, %c0) : !In to !D
+      nvvm.cp.async.bulk.commit.group
+      nvvm.cp.async.bulk.wait_group 0 {read}
+      dash.mbarrier_arrive %in empty[%slot] by thread : !In
+      nvvm.cp.async.bulk.wait_group 0
+    }
+  }
+  return
+}

@@ -48,28 +48,3 @@ func.func @steps_yield_their_own(%q: !T, %k: !T, %v: !T, %zero: tensor<128x128xf
   }
   return
 }
-
-// -----
-
-dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
-  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
-           head_dim_v = 128, sequences = <[128, 256]>>)
-  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
-  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
-                       visit(kv, step) = step, turn(kv, q) = kv>)
-!T = memref<?x?x?x128xbf16>
-
-// A pipeline of one stage has no prologue and no epilogue.
-func.func @one_stage_is_no_pipeline(%q: !T, %k: !T, %v: !T, %steps: index) {
-  dash.workers {
-    dash.role "compute" consumer warps(8) {
-      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
-          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-error @below {{has one stage, so there is nothing to peel: leave 'stages' out, or run --dash-order-products}}
-        dash.walk (%head, %qi, %turn) steps(%steps) stages(1) {
-        }
-      }
-    }
-  }
-  return
-}

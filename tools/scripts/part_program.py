@@ -1,5 +1,8 @@
-"""part_program.py GRADIENTS HEAD_DIMS EXAMPLE: the example with a part of its gradients, `dk,dv` or
-`dq`, and other head dims: `192`, or `192,128` where v has its own."""
+"""part_program.py GRADIENTS HEAD_DIMS EXAMPLE [ds]: the example with a part of its gradients.
+
+GRADIENTS: `dk,dv` or `dq`; HEAD_DIMS: `192`, or `192,128` where v has its own; ds: the program of
+dk and dv keeps dS, and that of dq reads it.
+"""
 
 from __future__ import annotations
 
@@ -19,5 +22,9 @@ text = text.replace(
     ": !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)",
     ": !tensor, !tensor, !tensor_of_v, !tensor_of_v, !per_row, !tensor_of_v)",
 )
+if sys.argv[4:] == ["ds"]:
+    text = text.replace("%scale: f32", "%scale: f32, %ds: !tiles")
+    text = text.replace("scale(%scale)", "scale(%scale) ds(%ds : !tiles)")
+    text = text.replace("!per_row = ", "!tiles = memref<?x4096xbf16>\n!per_row = ", 1)
 of_v = f"!tensor_of_v = memref<?x?x?x{head_dims[-1]}xbf16, strided<[?, ?, ?, 1], offset: ?>>"
 print(text.replace("!per_row = ", f"{of_v}\n!per_row = ", 1))

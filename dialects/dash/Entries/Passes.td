@@ -224,6 +224,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
       out, and does nothing else;
     - with a sink, region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient`
       adds them, without the sign: each warp has one run;
+    - the first tile of dS that the main kernel keeps for another program gets zeros. Where it reads
+      such a dS, the entry makes descriptors alone: nothing needs LSE and delta;
     - where items are dealt by work, the entry begins beside `NAME_deal`, and its last block waits
       for it.
 

@@ -114,8 +114,9 @@ def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
   let summary = "Copy a tile from memory into a slot";
   let description = [{
     `cp.async.bulk.tensor` with the tensor's descriptor for a tile of rank 2; `cp.async.bulk` for a
-    row vector, which the workspace holds ready to load. The copy completes at the slot's full
-    barrier.
+    row vector, which the workspace holds ready to load. A tile of a task lies in memory as in a
+    slot: `cp.async.bulk` for each 64 rows of q, of zeros if the mask hides all of it. The copy
+    completes at the slot's full barrier.
 
     **Preconditions**: one thread, after `dash.mbarrier_expect`.
     **Postconditions**: rows past the end of the tensor, and columns that it does not have, are
@@ -131,17 +132,21 @@ def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
     Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
     Arg<Index, "tile of the sequence">:$tile,
+    Arg<Variadic<Index>, "of a task: kv head and kv tile">:$other,
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
-    Arg<I64Attr, "which tile of the slot">:$element);
+    Arg<I64Attr, "which tile of the slot">:$element,
+    Arg<OptionalAttr<MaskAttr>, "of a task: what it may hide">:$mask);
   let assemblyFormat = [{
-    $source `[` $sequence `,` $head `,` $tile `]` `to` $channel `[` $slot `]` `element` `(` $element
+    $source `[` $sequence `,` $head `,` $tile `]` (`with` `(` $other^ `)`)?
+    (`mask` `(` $mask^ `)`)? `to` $channel `[` $slot `]` `element` `(` $element
     `)` attr-dict
     `:` type($source) `to` type($channel)
   }];
   let hasVerifier = 1;
   let extraClassDefinition =
       SlotAccesses<"SlotAccess::write(AccessAgent::CopyEngine, $slot, getElement())"
-      ".withMemory({getSource(), getSequence(), getHead(), getTile()})">.said;
+      ".withMemory(MemoryRef{getSource(), getSequence(), getHead(), getTile()}.with(getOther()))">
+          .said;
 }
 
 def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {

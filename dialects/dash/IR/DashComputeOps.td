@@ -25,7 +25,11 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
 
     `outs` has all three gradients, dK and dV (`dk = %dk, dv = %dv`), or dQ (`dq = %dq`). A part of
     them has no sum across items: items that own kv tiles compute dK and dV, those that own q tiles
-    dQ. Two such programs compute all three, with S and dP computed twice.
+    dQ. Two such programs compute all three, with S and dP computed twice. With `ds(%ds)` they are
+    computed once: the program of dK and dV keeps dS there, rounded as its products read it, and
+    that of dQ, behind it on the same memory, multiplies what it finds. That needs 2 bytes for each
+    score, so dQ has five products instead of seven for memory that grows with rows of q times rows
+    of k. dq, dk and dv have the same bits either way.
 
     With `softcap(c)`, scores are c * tanh(scale * Q K^T / c) before the mask applies, and dS has
     the factor 1 - tanh^2 before dQ and dK. With `sink`, each query head has one more score,
@@ -50,6 +54,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - Head dims are static: that of q and k, and that of v, are multiples of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, if static.
     - The softcap is a finite number above 0. A sink comes with its dsink.
+    - `ds` stands beside dk and dv, or beside dq, has the elements of q, and a mask without a left
+      side and without rules; sequences form no list. It holds `4096 * (1 + batch * heads *
+      ceildiv(kv rows, 64) * 6 * ceildiv(q rows, 384))` numbers.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
@@ -111,6 +118,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - `'q' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x128xbf16>'`
     - `expected all gradients, dk and dv, or dq`
     - `'sink' has its gradient beside dk and dv: a program of dq has none`
+    - `'ds' goes from a program of dk and dv to one of dq: a program of all gradients has none`
+    - `'ds' must be tiles of 4096 numbers, as 'memref<?x4096xbf16>', got 'memref<?x64xbf16>'`
+    - `'ds' goes with a mask that has no left side and no rules, and with no list of sequences`
     - `'q' must have bf16 or f16 elements, got 'f32'`
     - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`, and so for o, unless it is f32
     - `'lse' must have f32 elements, got 'bf16'`
@@ -153,6 +163,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]",
     [MemWrite]>:$dsink,
     Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
+    Arg<Optional<AnyMemRef>, "dS, from the program of dk and dv to that of dq [tiles, 4096]",
+    [MemRead, MemWrite]>:$ds,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits must not depend on">:$level,
     Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
@@ -168,7 +180,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     `level` `(` custom<Level>($level) `)`
     (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
     (`sink` `(` $sink^ `,` $dsink `:` type($sink) `,` type($dsink) `)`)?
-    (`softcap` `(` $softcap^ `)`)?
+    (`softcap` `(` $softcap^ `)`)? (`ds` `(` $ds^ `:` type($ds) `)`)?
     (`tiling` `(` qualified($tiling)^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{

@@ -50,8 +50,9 @@ def RowTile : TileOf<[F32], [1]>;
 /// The possible contents of a channel's slot.
 def SlotElement : AnyTypeOf<[Tile, Index], "a tile or an index">;
 
-/// A whole tensor in memory.
-def TensorMemRef : MemRefRankOf<[BF16, F16, F32], [3, 4]>;
+/// A whole tensor in memory, or the tiles of tasks.
+def TensorMemRef : MemRefRankOf<[BF16, F16, F32], [2, 3, 4]>;
+def TaskMemRef : MemRefRankOf<[BF16, F16], [2]>;
 def HalfMemRef : MemRefRankOf<[BF16, F16], [4]>;
 def SumMemRef : MemRefRankOf<[F32], [4]>;
 def RowMemRef : MemRefRankOf<[F32], [3]>;

@@ -146,4 +146,40 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
       SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, 0).withMemory(getSum())">.said;
 }
 
+def CopyTaskOutOp : Dash_SlotOp<"copy_task_out", [SlotAccessOp, SumAccessOp]> {
+  let summary = "Copy a tile of a task from a slot to memory";
+  let description = [{
+    `cp.async.bulk.global.shared`: the tile lies in memory as in the slot (`dash.store_task`).
+
+    **Preconditions**: one thread; the slot is full and fenced.
+    **Postconditions**: part of the group that is committed next.
+    **Example**: `dash.copy_task_out %ds_tiles[%slot] to %ds[%seq, %head, %q] with(%kv_head, %kv) :
+    !dash.channel<tensor<64x64xbf16>> to memref<?x4096xbf16>`, as in
+    test/Steps/lower-ordered-reduce-tasks.mlir.
+    **Errors**: `a slot must be one tile of 4096 numbers of 'bf16', got
+    '!dash.channel<tensor<64x64xf32>>'`; `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<TaskMemRef, "tiles of tasks", [MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "q tile of the sequence">:$tile,
+    Arg<Index, "kv head, absolute">:$kv_head, Arg<Index, "kv tile of the sequence">:$kv_tile);
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `to` $target `[` $sequence `,` $head `,` $tile `]` `with` `(` $kv_head
+    `,` $kv_tile `)` attr-dict `:` type($channel) `to` type($target)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    MemoryRef getMemory() {
+      return MemoryRef{getTarget(), getSequence(), getHead(), getTile()}.with(
+          {getKvHead(), getKvTile()});
+    }
+  }];
+  let extraClassDefinition =
+      SumAccesses<"SumAccess{SumAction::Keep, getMemory(), getKvTile()}">.said #
+      SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, 0).withMemory(getMemory())">
+          .said;
+}
+
 #endif // DASH_IR_DASHSUMOPS_TD

@@ -32,7 +32,8 @@ def TensorKind : Dash_Words<"TensorKind", "what a tensor has one number for", [
   I32EnumAttrCase<"Head", 4, "head">,                     // [heads]
   I32EnumAttrCase<"Number", 5, "number">,                 // a factor, no tensor
   I32EnumAttrCase<"Bounds", 6, "bounds">,                 // [sequences + 1], the first row of each
-  I32EnumAttrCase<"Contributions", 7, "contributions">]>; // [slots, rows of a tile, columns]
+  I32EnumAttrCase<"Contributions", 7, "contributions">, // [slots, rows of a tile, columns]
+  I32EnumAttrCase<"Tasks", 8, "tasks">]>;               // [tiles of tasks, numbers of a tile]
 
 def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
   let summary = "The role of a tensor in a program";
@@ -57,9 +58,11 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     | `number` | none: a factor |
     | `bounds` | sequences + 1: where rows of sequences begin |
     | `contributions` | slots, rows of a tile, columns: what sums are made of |
+    | `tasks` | tiles, 4096: a tile of zeros, then one of each 64 rows of k by 64 rows of q |
 
     **Preconditions**: the name is a word of lower-case letters, digits, `_` and `-`; columns are at
-    least 1, and exactly 1 unless rows have several; a width is larger than the columns of a tile.
+    least 1, and exactly 1 unless rows or tiles have several; a width is larger than the columns of
+    a tile.
     **Postconditions**: none.
     **Example**: `#dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16,
     columns = 128>`.

@@ -16,6 +16,10 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
     `result[i, d] = source[sequence, head, tile * rows + i, d]` if that row is in the sequence, else
     0. A source of rank 3 gives a tile of rank 1.
 
+    A source of rank 2 has tiles of tasks, as `dash.store_task` stores them: the tile of a q tile,
+    [sequence, head, tile], with a kv tile of a kv head. What `mask` hides whole from 64 rows of q
+    is 0, and nothing is read of it.
+
     **Preconditions**: the result has as many rows as a q or a kv tile of its `dash.items`, the
     columns of source or more, and its element type.
     **Postconditions**: rows past the end of the sequence are zero, and so are columns past those of
@@ -35,6 +39,10 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
 
     **Errors**
     - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
+    - `a tile of a task needs its kv head, its kv tile and the mask: with(%kv_head, %kv_tile)
+      mask(...)`, and a tile of a tensor must have none
+    - `a tile of a task must be 64x128, rows of a kv tile by rows of a q tile, got 64x64`
+    - `tiles of tasks have 4096 numbers each, got 'memref<?x64xbf16>'`
     - `tile must have at least as many columns as the head dim of the memref, 128, got 64`
     - `tile must have rank 2 for a memref of rank 4, got 1`
     - `tile must have elements of the memref's type, 'bf16', got 'f16'`
@@ -43,10 +51,68 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
   let arguments = (ins
     Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
-    Arg<Index, "tile of the sequence">:$tile);
+    Arg<Index, "tile of the sequence">:$tile,
+    Arg<Variadic<Index>, "of a task: kv head and kv tile">:$other,
+    Arg<OptionalAttr<MaskAttr>, "of a task: what may hide it">:$mask);
   let results = (outs Res<Tile, "the tile">:$result);
+  let builders = [OpBuilder<(ins "Type":$result, "Value":$source, "Value":$sequence, "Value":$head,
+                                 "Value":$tile),
+    "build($_builder, $_state, result, source, sequence, head, tile, ValueRange(), MaskAttr());">];
   let assemblyFormat = [{
-    $source `[` $sequence `,` $head `,` $tile `]` attr-dict `:` type($source) `->` type($result)
+    $source `[` $sequence `,` $head `,` $tile `]` (`with` `(` $other^ `)`)?
+    (`mask` `(` $mask^ `)`)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    MemoryRef getMemory() {
+      return MemoryRef{getSource(), getSequence(), getHead(), getTile()}.with(getOther());
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def StoreTaskOp : Dash_Op<"store_task", [InsideItems]> {
+  let summary = "Keep a tile of a task";
+  let description = [{
+    Writes a tile of rows of a kv tile by rows of a q tile, dS, to the memory of another program:
+    `dash.load` reads it there. That memory has tiles of 64 by 64 numbers, 4096 each. The first is
+    zeros. Behind it are those of sequences, heads, kv tiles and q tiles, in this order, the q tiles
+    of a row rounded up to a multiple of 6. Within a tile numbers lie as in slots of a channel.
+
+    **Preconditions**: kv tiles and q tiles have 64 rows.
+    **Postconditions**: tiles that the mask hides whole are not written.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x192xbf16>
+    func.func @keep(%q: !T, %k: !T, %v: !T, %ds: memref<?x4096xbf16>) {
+      %t = arith.constant dense<0.0> : tensor<64x64xbf16>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 64>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qt) {
+          dash.store_task %t, %ds[%seq, %head, %qt] with(%kv_head, %kv)
+            : tensor<64x64xbf16> -> memref<?x4096xbf16>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `a tile of a task must be 64x64, rows of a kv tile by rows of a q tile, got 128x64`
+    - `tiles of tasks have 4096 numbers each, got 'memref<?x64xbf16>'`
+    - `tile must have elements of the memref's type, 'bf16', got 'f16'`
+    - `stands inside 'dash.items' only: it works on tiles`
+  }];
+  let arguments = (ins
+    Arg<HalfTile, "the tile">:$value,
+    Arg<TaskMemRef, "tiles of tasks", [MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "q tile of the sequence">:$tile,
+    Arg<Index, "kv head, absolute">:$kv_head, Arg<Index, "kv tile of the sequence">:$kv_tile);
+  let assemblyFormat = [{
+    $value `,` $target `[` $sequence `,` $head `,` $tile `]` `with` `(` $kv_head `,` $kv_tile `)`
+    attr-dict `:` type($value) `->` type($target)
   }];
   let hasVerifier = 1;
 }

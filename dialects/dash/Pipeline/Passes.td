@@ -78,7 +78,8 @@ def ChooseTiling : Pass<"dash-choose-tiling"> {
     Forwards and parts of the gradients have tiles of V, O and dV of their own width (`columns_v`).
     Where dK and dV have a role each, P has slots, and K and V stay in the registers of the roles
     that multiply by them, as far as these have room. With a softcap P has no slots: its slope needs
-    the scores, so both roles make P.
+    the scores, so both roles make P. With `ds`, dS has slots, and dQ that reads dS is one product:
+    dS and K have as many slots as fit, up to four.
 
     A problem with a tiling keeps it, if kernels can have it and the options ask for nothing else.
 
@@ -177,6 +178,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     warpgroups of the tiling are those of each consumer. By default a problem gets this where a
     thread would need more than 128 registers for all sums: dK and dV of more than 256 columns
     together.
+
+    `dash.store_task` belongs to a reducer called `keep`: the consumer puts dS into a channel, and
+    the reducer copies it to memory. dK leaves through the slots of that channel, too. Where items
+    load no tile, as those of dQ that read dS, a channel `item` of indices alone tells of them.
 
     Capped scores are hidden before the LSE is subtracted, not after, so a hidden element has no
     slope either.
@@ -292,7 +297,9 @@ def OrderProducts : Pass<"dash-order-products"> {
     products carried on, and late products during element-wise work.
 
     In both, no product is in flight where the next iteration begins. A forward has no late product,
-    so two stages: S a step ahead, and O. What scales the sums of O goes right before it.
+    so two stages: S a step ahead, and O. What scales the sums of O goes right before it. A step of
+    one product of loaded tiles, dS by K, has one stage and no turns: the products of one warpgroup
+    run while another waits for its own.
 
     Needs: `dash-assign-roles`. Leaves: other roles, and all computations. Does not: decide when
     slots are committed and released.

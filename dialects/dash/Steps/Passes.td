@@ -20,7 +20,8 @@ def PeelWalks : Pass<"dash-peel-walks", "::mlir::ModuleOp"> {
 
     The loop carries the values that cross iterations in registers: sums, and values computed ahead.
     A tile that stays in its slot is named again by `dash.held` at its readers. Uses of channels
-    state the item's step that they belong to: `dash.wait %q_tiles[%step]`.
+    state the item's step that they belong to: `dash.wait %q_tiles[%step]`. A walk of one stage has
+    nothing to peel, and becomes a loop.
 
     Needs: `dash-check-resources`. Leaves: no `stages`; walks without stages, those of producers and
     reducers, unchanged. Does not: decide layouts of tiles, or when a product is complete.
@@ -125,7 +126,7 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
     So a thread never waits for a turn while its own add is unreleased. `dash.reduce`, without
     order, becomes `dash.bulk_add`, a group, and a wait until the slot has been read; one wait for
     the sums is at the role's end. An `apart` one likewise becomes `dash.bulk_store` to the place of
-    its turn, with `dash.count_turns`.
+    its turn, with `dash.count_turns`, and `dash.store_task` becomes `dash.copy_task_out`.
 
     Needs: `dash-read-order`. Leaves: waits for slots and their releases. Does not: touch consumers
     or producers.

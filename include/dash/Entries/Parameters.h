@@ -18,6 +18,9 @@ inline StringRef tilesOf(TensorRoleAttr tensor) {
   return tensor.isKeyValue() ? "kv_tiles" : "q_tiles";
 }
 
+/// The stride of a tensor of tasks, from tile to tile: launchers name it as the first of others.
+constexpr llvm::StringLiteral strideOfTasks = "batch";
+
 /// The parameters of an entry, in the order in which they are added.
 class ParameterList {
 public:

@@ -32,11 +32,21 @@ struct SlotRef {
   }
 };
 
-/// A tile of memory: of a tensor, or of sums. Null for an access without memory.
+/// A tile of memory: of a tensor, of sums, or of a task, which has a q tile and a kv tile. Null for
+/// an access without memory.
 struct MemoryRef {
   Value tensor, sequence, head, tile;
+  Value kvHead = {}, kvTile = {}; ///< of a task
 
   explicit operator bool() const { return bool(tensor); }
+  bool isOfTask() const { return bool(kvTile); }
+  /// Kv head and kv tile of a task, or nothing.
+  MemoryRef with(ValueRange other) const {
+    MemoryRef both = *this;
+    if (!other.empty())
+      both.kvHead = other[0], both.kvTile = other[1];
+    return both;
+  }
 };
 
 //===----------------------------------------------------------------------===//

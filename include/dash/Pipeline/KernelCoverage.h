@@ -75,6 +75,8 @@ struct TileWidths {
 /// The columns of tiles at these head dims: the least width with room. A program of all gradients
 /// has one for all tensors. Forwards and parts of the gradients have one for each head dim.
 TileWidths kernelWidthsOf(int64_t headDim, int64_t headDimV, bool isPart);
+/// Whether a program of dK and dV can keep dS for one of dQ: its gradients have a warpgroup each.
+bool canKeepDs(int64_t headDim, int64_t headDimV);
 /// Whether items are those of a forward.
 bool isForward(ItemsOp items);
 /// Fails, stating what kernels cover, if a program of a part of the gradients has more: it adds

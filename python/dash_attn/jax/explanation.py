@@ -12,7 +12,8 @@ from ..kernel.runtime import Kernel
 from ..kernel.sequences import PARTS_OF_USED
 from ..kernel.unrounded import ROUNDED
 from .foreign import operator_of_forward
-from .kernels import forward_of, kernel_of, order_of, parts_of
+from ..kernel.tasks import slices_of_gradients
+from .kernels import forward_of, kernel_of, order_of, parts_of, wanted_of
 from .problem import Options
 from .refusal import refusal_of_call
 from .used import count_of, shape_of_list
@@ -73,7 +74,12 @@ def _explained(q: Any, k: Any, v: Any, sink: Any, options: Options) -> Explanati
     forward: str | list[Kernel] = operator_of_forward(sink is not None)
     if options.forward == DASH:
         forward = [kernel_of(forward_of(*part, *asked, count, **of_forward)) for part in alike]
-    ordered = [order_of(*part, *asked, level=level, **rest) for part in alike]
+    slices = []
+    if layout != PACKED:
+        wanted = wanted_of(q, v, options.sides, level=level, **rest)
+        slices = slices_of_gradients(wanted, q.shape, k.shape, v.shape, layout)
+    unlike = dict.fromkeys(parts_of(q, k, v, layout, slices))
+    ordered = [order_of(*part, *asked, level=level, **rest) for part in unlike]
     return Explanation.of(
         forward,
         [kernel_of(kernel) for one in ordered for kernel in one.kernels],

@@ -24,6 +24,7 @@ from ..kernel.problem import (
     ELEMENTS,
     PACKED,
     ROW,
+    Slice,
     Wanted,
     Window,
     for_any_sizes,
@@ -77,9 +78,14 @@ _kernels: dict[Wanted, JaxKernel] = {}
 _lock = new_lock()
 
 
+def wanted_of(q: Any, v: Any, window: Window, **rest: Any) -> Wanted:
+    """Gradients without an order. rest: of `Wanted`."""
+    return Wanted(q.shape[-1], v.shape[-1], ELEMENTS[str(q.dtype)], window, **rest)
+
+
 def order_of(q: Any, k: Any, v: Any, window: Window, layout: str, **rest: Any) -> Ordered:
     """The kernel of gradients, and its order. rest: of `Wanted`."""
-    wanted = Wanted(q.shape[-1], v.shape[-1], ELEMENTS[str(q.dtype)], window, **rest)
+    wanted = wanted_of(q, v, window, **rest)
     if layout == PACKED:
         return order_of_list(wanted)
     return order_for(wanted, *sizes_of(q.shape, k.shape, layout))
@@ -97,8 +103,11 @@ def forward_of(
     return forward_for(wanted, *sizes_of(q.shape, k.shape, layout))
 
 
-def parts_of(q: Any, k: Any, v: Any, layout: str) -> list[tuple[jax.ShapeDtypeStruct, ...]]:
-    """q, k and v of slices, without numbers; packed sequences are one."""
+def parts_of(
+    q: Any, k: Any, v: Any, layout: str, slices: Sequence[Slice] = ()
+) -> list[tuple[jax.ShapeDtypeStruct, ...]]:
+    """q, k and v of slices, without numbers; packed sequences are one. slices: those of a forward
+    if there are none."""
     if layout == PACKED:
         return [tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (q, k, v))]
     heads = layout.index("h")
@@ -110,7 +119,7 @@ def parts_of(q: Any, k: Any, v: Any, layout: str) -> list[tuple[jax.ShapeDtypeSt
 
     return [
         (sized(q, batch, of_q), sized(k, batch, of_k), sized(v, batch, of_k))
-        for batch, of_q, of_k in slices_of(q.shape, k.shape, v.shape, layout)
+        for batch, of_q, of_k in slices or slices_of(q.shape, k.shape, v.shape, layout)
     ]
 
 

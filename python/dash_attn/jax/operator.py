@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..kernel.library import library
-from ..kernel.problem import DASH, ONE_SINK, PACKED, Wanted, Window, demand, slices_of
+from ..kernel.problem import DASH, ONE_SINK, PACKED, Slice, Wanted, Window, demand, slices_of
 from ..kernel.sequences import NO_VMAP
+from ..kernel.tasks import NUMBERS, slices_of_gradients, tiles_of
 from .delta import delta_of
-from .kernels import forward_of, kernel_of, order_of, sizes_of
+from .kernels import forward_of, kernel_of, order_of, sizes_of, wanted_of
 
 TARGET = "dash_attention_backward"  # and forward: the name is that of programs that were exported
 ON_KV = (1, 2)  # places of k and v
@@ -65,7 +66,8 @@ def outputs(call: Call, q: Any, k: Any, v: Any, *beside: Any) -> tuple[Any, ...]
     in as many calls as there are slices."""
     if call.is_packed:
         return _outputs(call, q, k, v, *beside)
-    return _sliced(_outputs, call, (q, k, v), beside)
+    slices = slices_of(q.shape, k.shape, v.shape, call.layout)
+    return _sliced(_outputs, call, (q, k, v), beside, slices)
 
 
 def gradients(
@@ -78,16 +80,22 @@ def gradients(
         o = delta_of(do, o, lse, *of_lse, call.layout)
     if call.is_packed:
         return _gradients(call, q, k, v, do, o, lse, *beside)
-    return _sliced(_gradients, call, (q, k, v, do, o, lse), beside)
+    wanted = wanted_of(q, v, call.window, level=call.level, softcap=call.softcap)
+    slices = slices_of_gradients(wanted, q.shape, k.shape, v.shape, call.layout)
+    return _sliced(_gradients, call, (q, k, v, do, o, lse), beside, slices)
 
 
 def _sliced(
-    function: Callable[..., Any], call: Call, arrays: Sequence[Any], sink: Sequence[Any]
+    function: Callable[..., Any],
+    call: Call,
+    arrays: Sequence[Any],
+    sink: Sequence[Any],
+    slices: Sequence[Slice],
 ) -> tuple[Any, ...]:
     """function(call, *arrays, *sink), slice by slice. arrays: q, k, v, and what has the heads of
     q."""
     rows: dict[int, list[Any]] = {}
-    for which in slices_of(*(array.shape for array in arrays[:3]), call.layout):
+    for which in slices:
         batch, of_q, of_k = which
         found = function(
             call,
@@ -155,8 +163,10 @@ def _gradients(
     if len(kernels) == 1:
         return _launched(call, kernels[0], operands, (*map(jax.typeof, (q, k, v)), *dsink))
     of_kv, of_q = kernels
-    dk, dv = _launched(call, of_kv, operands, tuple(map(jax.typeof, (k, v))))
-    (dq,) = _launched(call, of_q, operands, (jax.typeof(q),))
+    tiles = [tiles_of(of_kv, *sizes_of(q.shape, k.shape, call.layout))] * of_kv.passes_ds
+    ds = [_like(q, q.dtype, count, NUMBERS) for count in tiles]
+    dk, dv, *ds = _launched(call, of_kv, operands, (*map(jax.typeof, (k, v)), *ds))
+    (dq,) = _launched(call, of_q, (*operands, *ds), (jax.typeof(q),))
     return dq, dk, dv
 
 

@@ -43,6 +43,7 @@ from .problem import (
     program_of,
     refusal_of,
 )
+from .tasks import tiles_of
 from .programs import has_kept, keep_program, key_of, shipped_folder, users_folder, write_kept
 
 HeadDims = tuple[int, int]  # of q and k, and of v
@@ -58,6 +59,8 @@ HEAD_DIMS: tuple[HeadDims, ...] = (
 ELEMENTS = ("bf16", "f16")
 # Query heads of a q tile, at the head dims of Llama, Mistral and Qwen; without sinks.
 FOLDED: dict[HeadDims, tuple[int, ...]] = {(64, 64): (2, 4, 8), (128, 128): (2, 4, 8)}
+
+ONE_TILE = 1, 1, 1, 64, 64  # sizes
 
 
 class Order(NamedTuple):
@@ -152,7 +155,9 @@ def _wanted(head_dims: Sequence[HeadDims], elements: Sequence[str]) -> Iterator[
 
 def _parts(one: Wanted) -> Iterator[Wanted]:
     """Programs of head dims that have one for each part of the gradients."""
-    for of_kv, of_q in (parts_of(one), parts_of(one._replace(is_list=True))):
+    passing = one._replace(passes_ds=tiles_of(one, *ONE_TILE) > 0)
+    alike = one._replace(is_list=True), passing
+    for of_kv, of_q in map(parts_of, dict.fromkeys((one, *alike))):
         yield of_kv
         yield of_q
         if not of_q.is_list:

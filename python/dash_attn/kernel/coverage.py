@@ -18,7 +18,8 @@ class Coverage(NamedTuple):
     """How a problem is computed, and what holds of all. batch, kv_heads: of one launch, fewer
     than the problem has where it is computed in slices; rows, sequences: the most of each;
     capability: 90 is 9.0; head dims are multiples of head_dim_multiple up to head_dim;
-    alignment: bytes, stride_multiple: elements."""
+    alignment: bytes, stride_multiple: elements. tasks: tiles in which dS can go from the program of
+    dk and dv to that of dq, 0 where it cannot."""
 
     batch: int
     kv_heads: int
@@ -29,6 +30,7 @@ class Coverage(NamedTuple):
     head_dim: int
     alignment: int
     stride_multiple: int
+    tasks: int
 
 
 def ask(
@@ -83,4 +85,5 @@ def _asked(
         found.head_dim,
         found.alignment,
         found.stride_multiple,
+        found.tasks,
     )

@@ -122,6 +122,21 @@ class Launches:
         self._parts = [(launch.run_with, operator.itemgetter(*at)) for launch, at in parts]
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
-        """Launches all parts. Raises DriverError; then later parts are not launched."""
+        """Launches all parts. Raises DriverError; then later parts are not launched. addresses: of
+        all tensors of the parts, those of memory for one call behind the others."""
         for run, own in self._parts:
             run(own(addresses), scale)
+
+
+class Slices:
+    """Launches of slices of one problem, one behind the other on one stream."""
+
+    def __init__(self, parts: Sequence[tuple[Launch | Launches, Sequence[int]]]) -> None:
+        """parts: each with how many bytes behind a tensor's address its slice begins, in the order
+        of the addresses that `run_with` is given."""
+        self._parts = [(launch.run_with, tuple(offsets)) for launch, offsets in parts]
+
+    def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
+        """Launches all slices. Raises DriverError; then later slices are not launched."""
+        for run, offsets in self._parts:
+            run([*map(operator.add, addresses, offsets)], scale)

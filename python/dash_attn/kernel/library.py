@@ -131,7 +131,7 @@ class CoverageOf(ctypes.Structure):
         ),
         *(
             (name, ctypes.c_int64)
-            for name in ("head_dim_multiple", "head_dim", "alignment", "stride_multiple")
+            for name in ("head_dim_multiple", "head_dim", "alignment", "stride_multiple", "tasks")
         ),
     ]
 

@@ -38,6 +38,7 @@ from .problem import (
     program_of,
 )
 from .programs import compiled_program
+from .tasks import passes_ds
 from .q_tiles import FLAT, LONG_TILE, SHORT_TILE, kv_tile_of, rows_of_q_tile
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
@@ -87,7 +88,7 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
         kind = SEARCHED if len(parts) == 1 else ""
         return Ordered(tuple(one._replace(kind=kind, sizes=sizes) for one in parts), 0)
     if len(parts) > 1:
-        of_kv, of_q = parts
+        of_kv, of_q = (one._replace(passes_ds=passes_ds(one, *sizes)) for one in parts)
         return Ordered((of_kv, _with_table(of_q, *sizes)), 0)
     if wanted.level != "run" or wanted.rules:
         kind = kind_of_lists(wanted.window, wanted.rules, wanted.level)

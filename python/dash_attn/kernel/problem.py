@@ -80,7 +80,7 @@ func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}
 # a part of the gradients, which has no sink
 PART = """
 func.func @attention_bwd(%q: !of_qk, %k: !of_qk, %v: !of_v, %do: !of_v, %{given}: {of_given}, %lse: !per_row,
-                         {gradients}, %scale: f32) {{
+                         {gradients}, %scale: f32{arguments}) {{
   dash.attention_bwd
       ins(%q, %k, %v, %do, %lse, {given} = %{given} : !of_qk, !of_qk, !of_v, !of_v, !per_row, {of_given})
       outs({outs})
@@ -404,7 +404,8 @@ class Wanted(NamedTuple):
     Bits follow from neither. gradients: those of
     `GRADIENTS` that it computes. cut: of a forward, rows of the pieces into which keys are cut; 0
     where they are not. rules: what the mask hides beside its window, as `rules_of` says it.
-    is_unrounded: a forward writes o in f32, too; a backward reads such an o."""
+    is_unrounded: a forward writes o in f32, too; a backward reads such an o. passes_ds: the program
+    of dk and dv keeps dS for that of dq, which changes no bit of either."""
 
     head_dim: int
     head_dim_v: int
@@ -427,6 +428,7 @@ class Wanted(NamedTuple):
     rules: str = ""
     is_unrounded: bool = False
     fold: int = 1
+    passes_ds: bool = False
 
     @property
     def mask(self) -> Mask:
@@ -443,7 +445,7 @@ def _covered_head_dims() -> tuple[int, ...]:
     return tuple(range(most.head_dim_multiple, most.head_dim + 1, most.head_dim_multiple))
 
 
-_FLAGS = "has_runs", "is_list", "has_sink", "takes_delta", "is_forward", "is_unrounded"
+_FLAGS = "has_runs", "is_list", "has_sink", "takes_delta", "is_forward", "is_unrounded", "passes_ds"
 _FIELDS: dict[str, Callable[[Record], Any]] = {
     **{
         name: lambda record, name=name: record.word(name, _covered_head_dims())
@@ -504,6 +506,10 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     if wanted.is_forward and wanted.is_unrounded:
         clauses += f" unrounded(%{UNROUNDED} : {of_unrounded})"
         arguments += f", %{UNROUNDED}: {of_unrounded}"
+    if wanted.passes_ds:
+        of_ds = f"memref<?x4096x{wanted.element}, strided<[?, 1], offset: ?>>"
+        clauses += f" ds(%ds : {of_ds})"
+        arguments += f", %ds: {of_ds}"
     if wanted.fold > 1:
         clauses += f" fold({wanted.fold})"
     given = (

@@ -41,6 +41,7 @@ FORWARD = ("q", "k", "v", "o", "lse")  # of a forward's kernel; beside them its 
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")
 SINK = ("sink", "dsink")  # of a kernel of a program with a sink
 UNROUNDED = (UNROUNDED_NAME,)  # of a forward that writes o in f32, too
+TASKS = ("ds",)  # of a kernel of dk and dv that keeps dS, and of one of dq that reads it
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
 # of one kernel, with a workspace each; of more the one that is asked for least lately goes
@@ -54,6 +55,7 @@ _BESIDE = {
     SINK[0]: ("f32", "has a sink", "sink(...)"),
     LENGTHS[0]: ("i32", "is of a list of sequences", "sequences(<?>)"),
     UNROUNDED_NAME: ("f32", "writes o unrounded, too", "unrounded(...)"),
+    TASKS[0]: ("tiles of dS", "passes dS from one program to another", "ds(...)"),
 }
 
 
@@ -110,7 +112,7 @@ class Kernel:
         own = own if own in PARTS else GRADIENTS
         backward = tuple(name for name in backward if name not in GRADIENTS or name in own)
         self._names: tuple[str, ...] = FORWARD if self.is_forward else backward
-        for names in (SINK[:1] if self.is_forward else SINK, LENGTHS, UNROUNDED):
+        for names in (SINK[:1] if self.is_forward else SINK, LENGTHS, UNROUNDED, TASKS):
             self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
@@ -176,6 +178,7 @@ class Kernel:
         dsink: Any = None,
         cu_seqlens_q: Any = None,
         cu_seqlens_kv: Any = None,
+        ds: Any = None,
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
@@ -196,8 +199,10 @@ class Kernel:
         and cu_seqlens_kv, for a kernel of `sequences(<?>)`, i32 on the device: sequence i has
         the rows from offset i to offset i + 1. The device reads them, so a replayed graph may
         have others; offsets that do not ascend, or exceed the tensors, are clamped. clears_rows:
-        whether gradients of rows outside all sequences become 0; else they are not written. scale:
-        factor on the scores, head_dim^-0.5 if None. stream: that of q's library if None.
+        whether gradients of rows outside all sequences become 0; else they are not written. ds, for
+        a kernel with `ds(...)`: [tiles, 4096] of the element type, as many tiles as the manifest
+        says; a kernel of dk and dv writes it, and one of dq reads it behind, on the same stream.
+        scale: factor on the scores, head_dim^-0.5 if None. stream: that of q's library if None.
 
         If all gradients are empty, nothing happens. The first call on a stream, and the first
         with larger sizes, allocates workspace. A capture into a CUDA graph must come after it
@@ -205,7 +210,11 @@ class Kernel:
         anything is written, and DriverError if a launch fails.
         """
         given = self._given(
-            (q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv)
+            (q, k, v, do, o, lse, dq, dk, dv),
+            delta,
+            (sink, dsink),
+            (cu_seqlens_q, cu_seqlens_kv),
+            ds,
         )
         self._run(given, scale, stream, layout, clears_rows)
 
@@ -323,6 +332,7 @@ class Kernel:
         dsink: Any = None,
         cu_seqlens_q: Any = None,
         cu_seqlens_kv: Any = None,
+        ds: Any = None,
         scale: float | None = None,
         stream: Any = None,
         layout: str = "bhsd",
@@ -340,6 +350,7 @@ class Kernel:
                 delta,
                 (sink, dsink),
                 (cu_seqlens_q, cu_seqlens_kv),
+                ds,
             )
             return self._launch(
                 given,
@@ -378,7 +389,12 @@ class Kernel:
             return found
 
     def _given(
-        self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]
+        self,
+        tensors: tuple[Any, ...],
+        delta: Any,
+        sink: tuple[Any, Any],
+        lengths: tuple[Any, Any],
+        ds: Any,
     ) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
         if self.is_forward:
@@ -395,7 +411,8 @@ class Kernel:
             raise ArgumentError(
                 f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'"
             )
-        return self._own_of(tensors) + self._given_beside((SINK, sink), (LENGTHS, lengths))
+        beside = (SINK, sink), (LENGTHS, lengths), (TASKS, (ds,))
+        return self._own_of(tensors) + self._given_beside(*beside)
 
     def _own_of(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Without the gradients that the kernel does not compute."""
@@ -465,7 +482,7 @@ class Kernel:
         device = tensors["q"].device
         if layout == "thd":
             tensors = {
-                name: tensor if name in LENGTHS + SINK else tensor.in_batch()
+                name: tensor if name in LENGTHS + SINK + TASKS else tensor.in_batch()
                 for name, tensor in tensors.items()
             }
         if layout != "bhsd":

@@ -15,10 +15,11 @@ from ..kernel.problem import (
     slices_of,
 )
 from ..kernel.runtime import Kernel
+from ..kernel.tasks import slices_of_gradients
 from ..kernel.unrounded import ROUNDED, UNROUNDED
 from . import pieces
 from .foreign import operator_of_forward
-from .kernels import forward_of, kernel_of, kernels_for, order_of
+from .kernels import forward_of, kernel_of, kernels_for, order_of, wanted_of
 from .problem import Lengths
 from .refusal import Call, refusal_of_call
 from .used import Used, in_list
@@ -97,7 +98,14 @@ def _explained(call: Call) -> Explanation:
     alike = {tuple(tensor.shape for tensor in part): part for part in parts}.values()
     if call.forward == DASH:
         forward = [kernel_of(forward_of(*part, call.sides, layout, **of_forward)) for part in alike]
-    ordered = [order_of(*part, call.sides, layout, level=level, **rest) for part in alike]
+    wanted = wanted_of(q, v, call.sides, level=level, **rest)
+    shapes = [tensor.shape for tensor in (q, k, v)]
+    of_gradients = [
+        [pieces.cut(name, tensor, one, layout) for name, tensor in zip(NAMES, (q, k, v))]
+        for one in slices_of_gradients(wanted, *shapes, layout)
+    ]
+    unlike = {tuple(tensor.shape for tensor in part): part for part in of_gradients}.values()
+    ordered = [order_of(*part, call.sides, layout, level=level, **rest) for part in unlike]
     return Explanation.of(
         forward,
         [kernel_of(kernel) for one in ordered for kernel in one.kernels],

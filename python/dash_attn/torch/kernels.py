@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 from ..errors import DriverError
 from ..kernel import runtime
 from ..kernel.driver import Driver
-from ..kernel.launch import Launch, Launches
+from ..kernel.launch import Launch, Launches, Slices
 from ..kernel.library import HANDLER, check, library
 from ..kernel.orders import (
     Ordered,
@@ -22,18 +24,20 @@ from ..kernel.orders import (
 )
 from ..kernel.plan import Plan, Table
 from ..kernel.problem import PACKED, ROW, Wanted, Window, for_any_sizes
-from ..kernel.runtime import TENSORS, Kernel, maker_of
+from ..kernel.runtime import TASKS, TENSORS, Kernel, maker_of
+from ..kernel.tasks import BYTES, NUMBERS, VARIABLE, tiles_of
 from ..kernel.watching import begin, observers
 from ..kernel.workspace import Workspace, aligned
 from ..support.forks import new_lock
 from .problem import ELEMENTS
 
+log = logging.getLogger("dash_attn")
 MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,
 MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together,
 # and more kernels of tables, which take as much of the host's memory, and a manifest
 MOST_SIZES = 256
 # of both operators, each with which bits of addresses must not be set
-launches: dict[Any, tuple[Launch | Launches, int]] = {}
+launches: dict[Any, tuple[Launch | Launches | Slices, int]] = {}
 
 
 class TorchLaunch(Launch):
@@ -134,12 +138,23 @@ def kernels_for(
     return [kernel_of(one) for one in order_of_list(wanted).kernels]
 
 
+def wanted_of(q: torch.Tensor, v: torch.Tensor, window: Window, **rest: Any) -> Wanted:
+    """Gradients of a batch, without an order. rest: of `Wanted`."""
+    return Wanted(q.shape[3], v.shape[3], ELEMENTS[q.dtype], window, **rest)
+
+
 def order_of(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, window: Window, layout: str, **rest: Any
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    window: Window,
+    layout: str,
+    wanted: Wanted | None = None,
+    **rest: Any,
 ) -> Ordered:
-    """The kernel of a batch, and its order. rest: of `Wanted`."""
+    """The kernel of a batch, and its order. wanted: as `wanted_of` says it; rest: of `Wanted`."""
     heads, rows = layout.index("h"), layout.index("s")
-    wanted = Wanted(q.shape[3], v.shape[3], ELEMENTS[q.dtype], window, **rest)
+    wanted = wanted or wanted_of(q, v, window, **rest)
     return order_for(
         wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
     )
@@ -189,12 +204,76 @@ def bind(wanted: Sequence[Wanted], given: Sequence[torch.Tensor], **rest: Any) -
     that it computes. rest: of `Kernel.bind`."""
     kernels = [kernel_of(one) for one in wanted]
     inputs, gradients = given[:-3], given[-3:]
-    bound = [kernel.bind(*inputs, *kernel.own(gradients), **rest) for kernel in kernels]
+    ds = ds_of(wanted, *inputs[:3], rest["layout"])
+    beside = rest if ds is None else rest | {"ds": ds}
+    bound = [kernel.bind(*inputs, *kernel.own(gradients), **beside) for kernel in kernels]
     if len(bound) == 1:
         return bound[0]
     tensors = [[one["name"] for one in kernel.manifest["tensors"]] for kernel in kernels]
-    return Launches(
-        [(launch, [TENSORS.index(name) for name in names]) for launch, names in zip(bound, tensors)]
+    parts = [
+        (launch, [(*TENSORS, *TASKS).index(name) for name in names])
+        for launch, names in zip(bound, tensors)
+    ]
+    if ds is None:
+        return Launches(parts)
+
+    def twice() -> Launch | Launches:
+        return bind([one._replace(passes_ds=False) for one in wanted], given, **rest)
+
+    return Passing(parts, ds.nbytes, given[0].device.index, rest["stream"], twice)
+
+
+def ds_of(
+    wanted: Sequence[Wanted], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layout: str
+) -> torch.Tensor | None:
+    """Memory for the dS that these kernels pass on, None where they pass none. Raises
+    OutOfMemoryError."""
+    if not wanted[0].passes_ds:
+        return None
+    heads, rows = layout.index("h"), layout.index("s")
+    sizes = q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]
+    tiles = tiles_of(wanted[0], *sizes)
+    # not `torch.empty`, which writes to it in deterministic mode
+    storage = torch.UntypedStorage(BYTES * tiles, device=q.device)
+    return torch.empty(0, dtype=q.dtype, device=q.device).set_(
+        storage, 0, (tiles, NUMBERS), (NUMBERS, 1)
+    )
+
+
+class Passing(Launches):
+    """Passes dS from one part to the next, in memory out of PyTorch's cache, which it has for that
+    run alone. Where there is not as much, dS is computed twice: gradients have the same bits."""
+
+    def __init__(
+        self,
+        parts: Sequence[tuple[Launch, Sequence[int]]],
+        size: int,
+        device: int,
+        stream: int,
+        twice: Callable[[], Launch | Launches],
+    ) -> None:
+        super().__init__(parts)
+        self._size, self._device, self._stream, self._twice = size, device, stream, twice
+
+    def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
+        try:
+            pointer = allocate(self._size, self._device, self._stream)
+        except torch.OutOfMemoryError:
+            tell_of_memory()
+            return self._twice().run_with(addresses, scale)
+        try:
+            super().run_with((*addresses, pointer), scale)
+        finally:
+            free(pointer)
+
+
+@functools.cache
+def tell_of_memory() -> None:
+    """Once."""
+    log.warning(
+        "no memory for dS: it is computed twice, which takes longer and gives the same bits;"
+        " %s=BYTES says how much it may take",
+        VARIABLE,
     )
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
-from ..kernel.launch import Launch, Launches
+from ..kernel.launch import Launch, Launches, Slices
 from ..kernel.problem import ONE_SINK, Window
+from ..kernel.runtime import TENSORS
 from ..kernel.sequences import NO_VMAP
+from ..kernel.tasks import slices_of_gradients
 from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .delta import in_place_of_o
-from .kernels import MOST_LAUNCHES, bind, kernels_for, launches, order_of
+from .kernels import MOST_LAUNCHES, bind, kernels_for, launches, order_of, wanted_of
 from .problem import coverage_of, is_readable, signature
 from .registry import SPACE, define, implement
 
@@ -64,7 +66,10 @@ def launch(
     except KeyError:
         found = None
     if found is None:  # what is refused has no context
-        found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
+        try:
+            found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
+        except torch.OutOfMemoryError:  # for dS on its way: later there may be memory
+            found = None, 0
         if seen is not None and stream != PER_THREAD and found[0] is not None:
             if len(launches) >= MOST_LAUNCHES:
                 launches.clear()
@@ -95,18 +100,30 @@ def _prepare(
     window: Window,
     layout: str,
     stream: int,
-) -> tuple[Launch | Launches | None, int]:
+) -> tuple[Launch | Launches | Slices | None, int]:
     """What launches tensors of these shapes and strides, None where they are not read as they
-    lie or go in slices, and which bits of addresses must not be set."""
+    lie or an order is of less than all of them, and which bits of addresses must not be set."""
     coverage = coverage_of(q, k, v, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     if not pieces.is_whole(q, k, layout, coverage) or not all(
         map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))
     ):
         return None, 0
-    given = q, k, v, do, o, of_rows, dq, dk, dv
-    wanted = order_of(q, k, v, window, layout, is_unrounded=pieces.is_unrounded(o)).kernels
-    return bind(wanted, given, layout=layout, stream=stream), coverage.alignment - 1
+    given = dict(zip(TENSORS, (q, k, v, do, o, of_rows, dq, dk, dv)))
+    wanted = wanted_of(q, v, window, is_unrounded=pieces.is_unrounded(o))
+    of_shapes: dict[tuple[torch.Size, ...], Launch | Launches] = {}
+    found: list[tuple[Launch | Launches, list[int]]] = []
+    for which in slices_of_gradients(wanted, q.shape, k.shape, v.shape, layout):
+        one = {name: pieces.cut(name, tensor, which, layout) for name, tensor in given.items()}
+        alike = tuple(tensor.shape for tensor in one.values())
+        if alike not in of_shapes:
+            kernels = order_of(one["q"], one["k"], one["v"], window, layout, wanted=wanted).kernels
+            of_shapes[alike] = bind(kernels, tuple(one.values()), layout=layout, stream=stream)
+        found.append(
+            (of_shapes[alike], [one[name].data_ptr() - given[name].data_ptr() for name in given])
+        )
+    ready = found[0][0] if len(found) == 1 else Slices(found)
+    return ready, coverage.alignment - 1
 
 
 def launch_any(

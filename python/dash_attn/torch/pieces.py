@@ -7,14 +7,23 @@ problem: so bits are the same on every run, and those of `attention` on each sli
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from ..kernel.coverage import Coverage
-from ..kernel.problem import PACKED, Slice, Window, slices_of
-from .kernels import TorchKernel, forward_of, kernel_of, order_of
+from ..kernel.problem import PACKED, Slice, Wanted, Window, slices_of
+from ..kernel.tasks import slices_of_gradients
+from .kernels import (
+    TorchKernel,
+    ds_of,
+    forward_of,
+    kernel_of,
+    order_of,
+    tell_of_memory,
+    wanted_of,
+)
 from .problem import readable
 
 ON_KV = ("k", "v", "dk", "dv")
@@ -71,22 +80,14 @@ def backward(
     """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
     or delta. Raises ArgumentError, and then some may be filled."""
     given = _readable(tensors)
-    for which in slices_of(*_shapes(tensors), layout):
+    rest: dict[str, Any] = {"has_sink": "sink" in given, "takes_delta": "delta" in given}
+    rest |= {"is_unrounded": is_unrounded(given.get("o")), "softcap": softcap}
+    rest |= {"level": level, "rules": rules}
+    wanted = wanted_of(given["q"], given["v"], window, **rest)
+    for which in slices_of_gradients(wanted, *_shapes(tensors), layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
-        kernels = order_of(
-            one["q"],
-            one["k"],
-            one["v"],
-            window,
-            layout,
-            has_sink="sink" in one,
-            takes_delta="delta" in one,
-            is_unrounded=is_unrounded(one.get("o")),
-            softcap=softcap,
-            level=level,
-            rules=rules,
-        ).kernels
-        _run([kernel_of(wanted) for wanted in kernels], one, layout, scale)
+        kernels = order_of(one["q"], one["k"], one["v"], window, layout, **rest).kernels
+        _run_batch(kernels, one, layout, scale)
     _give_back(given, tensors, GRADIENTS)
 
 
@@ -101,6 +102,20 @@ def backward_of_sequences(
     given = _readable(tensors)
     _run(kernels, given, PACKED, scale, clears_rows)
     _give_back(given, tensors, GRADIENTS)
+
+
+def _run_batch(
+    kernels: Sequence[Wanted], given: dict[str, torch.Tensor], layout: str, scale: float
+) -> None:
+    """Where there is no memory for dS on its way, it is computed twice."""
+    beside = {}
+    try:
+        ds = ds_of(kernels, given["q"], given["k"], given["v"], layout)
+        beside = {} if ds is None else {"ds": ds}
+    except torch.OutOfMemoryError:
+        tell_of_memory()
+        kernels = [one._replace(passes_ds=False) for one in kernels]
+    _run([kernel_of(one) for one in kernels], given | beside, layout, scale)
 
 
 def _run(

@@ -126,8 +126,9 @@ int main(int argc, char **argv) {
     return 1;
   printf("batch %" PRId64 ", kv heads %" PRId64 ", rows %" PRId64 ", sequences %" PRId64
          ", capability %" PRId64 ", alignment %" PRId64 ", strides %" PRId64 ", head dims %" PRId64
-         " to %" PRId64 "\n",
+         " to %" PRId64 ", tasks %" PRId64 "\n",
          coverage.batch, coverage.kvHeads, coverage.rows, coverage.sequences, coverage.capability,
-         coverage.alignment, coverage.strideMultiple, coverage.headDimMultiple, coverage.headDim);
+         coverage.alignment, coverage.strideMultiple, coverage.headDimMultiple, coverage.headDim,
+         coverage.tasks);
   return 0;
 }
