@@ -12,6 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dash_attn import Kernel, Tensor  # noqa: E402
+from dash_attn.kernel.orders import SIZES  # noqa: E402
+from dash_attn.kernel.problem import Wanted  # noqa: E402
+from dash_attn.kernel.tasks import NUMBERS, tiles_of  # noqa: E402
 from dash_attn.kernel.tensors import BYTES, contiguous  # noqa: E402
 
 
@@ -22,10 +25,6 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
     if dtype == "f16":
         return struct.pack(f"<{count}e", *(generator.uniform(-1, 1) for _ in range(count)))
     return b"".join(struct.pack("<f", generator.uniform(-1, 1))[2:] for _ in range(count))
-
-
-def ceildiv(one: int, other: int) -> int:
-    return -(-one // other)
 
 
 def launch(kernel: Kernel, rows: int) -> None:
@@ -44,8 +43,12 @@ def launch(kernel: Kernel, rows: int) -> None:
     with driver.on(0):
         for spec in kernel.manifest["tensors"]:
             name, element = spec["name"], spec["element"]
-            # Sizes, numbers, and how many tiles of dS there are. The manifest is our own.
-            shape = tuple(eval(item, {"ceildiv": ceildiv}, sizes) for item in spec["shape"])
+            if name == "ds":
+                columns = tensors["q"].shape[3], tensors["v"].shape[3]
+                wanted = Wanted(*columns, element, (-1, -1))
+                shape = tiles_of(wanted, *(sizes[size] for size in SIZES)), NUMBERS
+            else:
+                shape = tuple(sizes[item] if item in sizes else int(item) for item in spec["shape"])
             count = shape[0] * contiguous(shape)[0]
             pointer = driver.allocate(count * BYTES[element], name)
             tensors[name] = Tensor(pointer, shape, contiguous(shape), element)
