@@ -383,7 +383,11 @@ def refusals(problem: Case) -> dict[str, Any]:
     for arguments, options, part in (
         ((q.float(), k, v), {}, "expected elements of bf16 or f16, found f32"),
         ((q, k.cpu(), v), {}, "expected a tensor on a CUDA device, found one on 'cpu'"),
-        ((q, k[:, :, 1:], v[:, :, 1:]), {"causal": True}, "expected as many rows of q as of k"),
+        (
+            (q, k[:, :, 1:], v[:, :, 1:]),
+            {"causal": True, "forward": "torch"},
+            "expected as many rows of q as of k",
+        ),
         ((q, k, v), {"scale": float("nan")}, "expected a finite number, found nan"),
     ):
         try:

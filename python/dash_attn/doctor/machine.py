@@ -36,6 +36,7 @@ NEEDED = {
 # Variables of the environment that change which kernels run, and where files are kept.
 VARIABLES = (
     "DASH_CACHE",
+    "DASH_DS_BYTES",
     "DASH_PTXAS",
     "DASH_LIBRARY",
     "CUDA_VISIBLE_DEVICES",
