@@ -179,6 +179,10 @@ private:
       return tensor.isWritten && tensor.name == name;
     });
   }
+  bool has(StringRef name) const {
+    return llvm::any_of(manifest.tensors,
+                        [&](const launch::TensorSpec &tensor) { return tensor.name == name; });
+  }
   /// Whether dQ is among the gradients.
   bool hasSums() const { return writes("dq"); }
 
@@ -186,7 +190,7 @@ private:
   Priced getPriced() const {
     if (!ownsQ())
       return hasSums() ? Priced::Whole : Priced::OfKv;
-    return writes("o") ? Priced::Forward : Priced::OfQ;
+    return writes("o") ? Priced::Forward : has("ds") ? Priced::OfDs : Priced::OfQ;
   }
 
   /// Not if the entry is that of a gradient apart, which adds nothing.

@@ -1,8 +1,8 @@
 # RUN: env DASH_CACHE=off %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Memory of dS in PyTorch, beside a driver that does nothing: it is taken out of PyTorch's cache for
-one run and given back, heads go in slices where it is too small for all, and where there is none,
-dS is computed twice, which the log says once."""
+"""Memory of dS in PyTorch, beside a driver that does nothing: it is taken out of PyTorch's cache
+for one run and given back, heads go in slices where it is too small for all, and where there is
+none, dS is computed twice, which the log says once."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ enum class Priced {
   Whole,   ///< all gradients, or a part of them with dQ
   OfKv,    ///< "dk dv": gradients without dQ
   OfQ,     ///< "dq": dQ alone, by items that own q tiles
+  OfDs,    ///< "dq of ds": the same of a given dS; dq's where there is none
   Forward, ///< "forward": O and the LSE, by items that own q tiles
 };
 

@@ -61,9 +61,9 @@ bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   if (!object.mapOptional("headDimV", price.headDimV) || !object.map("mask", price.mask) ||
       !object.map("compute", price.cost.compute) || !object.map("boundary", price.cost.boundary))
     return false;
-  if (!price.isWhole() && !llvm::is_contained({"dk dv", "dq", "forward"}, price.program)) {
+  if (!price.isWhole() && !llvm::is_contained({"dk dv", "dq", "dq of ds", "forward"}, price.program)) {
     path.field("program").report(
-        "expected 'dk dv', 'dq' or 'forward', or none of a whole backward");
+        "expected 'dk dv', 'dq', 'dq of ds' or 'forward', or none of a whole backward");
     return false;
   }
   for (auto [key, headDim] :
@@ -92,19 +92,36 @@ Priced dash::findPriced(ItemsOp items, const Problem &problem) {
     return Priced::OfKv;
   bool isForward =
       items.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  return isForward ? Priced::Forward : Priced::OfQ;
+  bool readsDs = items.walk([](LoadOp load) {
+                        return load.getOther().empty() ? WalkResult::advance()
+                                                       : WalkResult::interrupt();
+                      }).wasInterrupted();
+  return isForward ? Priced::Forward : readsDs ? Priced::OfDs : Priced::OfQ;
 }
 
 static Priced toPriced(StringRef program) {
   return llvm::StringSwitch<Priced>(program)
       .Case("", Priced::Whole)
       .Case("dq", Priced::OfQ)
+      .Case("dq of ds", Priced::OfDs)
       .Case("forward", Priced::Forward)
       .Default(Priced::OfKv);
 }
 
 static StringRef nameOf(Priced program) {
-  return program == Priced::OfQ ? "dq" : program == Priced::OfKv ? "dk and dv" : "a forward";
+  switch (program) {
+  case Priced::Whole:
+    return "a whole backward";
+  case Priced::OfKv:
+    return "dk and dv";
+  case Priced::OfQ:
+    return "dq";
+  case Priced::OfDs:
+    return "dq of a given ds";
+  case Priced::Forward:
+    return "a forward";
+  }
+  llvm_unreachable("of the enumeration");
 }
 
 /// "head dim 64", or "dq at head dims 192 and 128".
@@ -241,6 +258,8 @@ const Prices::Entry &Prices::entryOf(const Problem &problem, Priced program) con
   if (program != Priced::Whole)
     if (auto found = llvm::find_if(entries, isOfPart); found != entries.end())
       return *found;
+  if (program == Priced::OfDs)
+    return entryOf(problem, Priced::OfQ);
   int64_t most = 0;
   for (const Entry &entry : entries)
     if (entry.program == Priced::Whole)
@@ -253,7 +272,7 @@ const Prices::Entry &Prices::entryOf(const Problem &problem, Priced program) con
 
 std::string Prices::describeUnmeasured(const Problem &problem, Priced program) const {
   const Entry &taken = entryOf(problem, program);
-  if (program != Priced::Whole && taken.program != program)
+  if (program != Priced::Whole && taken.program == Priced::Whole)
     return llvm::formatv("the file of costs has none of {0}: what a task of a whole backward "
                          "computes at head dim {1} is taken, without its reduction",
                          program == Priced::Forward
@@ -262,7 +281,7 @@ std::string Prices::describeUnmeasured(const Problem &problem, Priced program) c
                          taken.headDim);
   int64_t wanted = program == Priced::Whole ? largerHeadDim(problem) : problem.headDim;
   int64_t wantedV = program == Priced::Whole ? wanted : problem.headDimV;
-  if (wanted == taken.headDim && wantedV == taken.headDimV)
+  if (program == taken.program && wanted == taken.headDim && wantedV == taken.headDimV)
     return "";
   std::string what = describe(program, wanted, wantedV),
               found = describe(taken.program, taken.headDim, taken.headDimV);
