@@ -61,7 +61,8 @@ bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   if (!object.mapOptional("headDimV", price.headDimV) || !object.map("mask", price.mask) ||
       !object.map("compute", price.cost.compute) || !object.map("boundary", price.cost.boundary))
     return false;
-  if (!price.isWhole() && !llvm::is_contained({"dk dv", "dq", "dq of ds", "forward"}, price.program)) {
+  if (!price.isWhole() &&
+      !llvm::is_contained({"dk dv", "dq", "dq of ds", "forward"}, price.program)) {
     path.field("program").report(
         "expected 'dk dv', 'dq', 'dq of ds' or 'forward', or none of a whole backward");
     return false;
@@ -92,10 +93,12 @@ Priced dash::findPriced(ItemsOp items, const Problem &problem) {
     return Priced::OfKv;
   bool isForward =
       items.walk([](RunningMaxOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  bool readsDs = items.walk([](LoadOp load) {
-                        return load.getOther().empty() ? WalkResult::advance()
-                                                       : WalkResult::interrupt();
-                      }).wasInterrupted();
+  bool readsDs =
+      items
+          .walk([](LoadOp load) {
+            return load.getOther().empty() ? WalkResult::advance() : WalkResult::interrupt();
+          })
+          .wasInterrupted();
   return isForward ? Priced::Forward : readsDs ? Priced::OfDs : Priced::OfQ;
 }
 
