@@ -41,7 +41,7 @@ def calls_of(jaxpr: Any) -> list[Any]:
 
 
 def tiles(most: int | None = None, **options: Any) -> list[list[int]]:
-    """Of each call of the backward: how many tiles of dS it takes and gives."""
+    """How many tiles of dS each call of the backward takes and gives."""
     given = [jax.ShapeDtypeStruct((1, HEADS, ROWS, 256), jnp.bfloat16)] * 3
 
     def loss(*arrays: Any) -> Any:
