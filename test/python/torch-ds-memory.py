@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,20 +124,19 @@ def slices() -> None:
 def short_of_memory() -> None:
     """When programs are prepared, and later; afterwards, there may be some again."""
     assert not LINES
-    full = torch.OutOfMemoryError("no memory")
-    stream = SimpleNamespace(cuda_stream=0)
-    with (
-        mock.patch.object(torch, "UntypedStorage", side_effect=full) as asked,
-        mock.patch.object(torch.cuda, "current_stream", return_value=stream),
-    ):
-        kernels.launches.clear()
-        found = operator.launch(do, q, k, v, o, lse, -1, -1, 0.0625)
-        assert asked.call_count == 2 and [one.shape for one in found] == [q.shape] * 3
-        assert not kernels.launches, "kept, where there may be memory later"
-    for find in (launched, again):
-        launched()
-        of_kv, of_q = find(left=BYTES - 1)
-        assert len(of_kv[0]) == 8 and len(of_q[0]) == 7
+    full, stream = torch.OutOfMemoryError("no memory"), SimpleNamespace(cuda_stream=0)
+    for begin in (kernels.launches.clear, launched):
+        begin()
+        kept = dict(kernels.launches)
+        with (
+            mock.patch.object(torch, "UntypedStorage", side_effect=full) as asked,
+            mock.patch.object(torch.cuda, "current_stream", return_value=stream),
+        ):
+            LEFT[0] = BYTES - 1
+            found = operator.launch(do, q, k, v, o, lse, -1, -1, 0.0625)
+        assert asked.called, begin
+        assert [one.shape for one in found] == [q.shape] * 3
+        assert kernels.launches == kept, "what computes dS twice is not kept"
         assert len(again()[0][0]) == 9
     (line,) = LINES
     assert line == (
@@ -145,5 +145,16 @@ def short_of_memory() -> None:
     ), line
 
 
-for test in (passed, twice, slices, short_of_memory):
+def nothing_kept() -> None:
+    """What is ready for the next call holds none of this call's tensors."""
+    kernels.launches.clear()
+    mine = [x.clone() for x in (do, q, k, v, o, lse)]
+    seen = [weakref.ref(x) for x in mine]
+    operator.launch(*mine, -1, -1, 0.0625)
+    assert kernels.launches
+    del mine
+    assert [one() for one in seen] == [None] * 6
+
+
+for test in (passed, twice, slices, short_of_memory, nothing_kept):
     test()

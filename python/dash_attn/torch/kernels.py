@@ -216,11 +216,7 @@ def bind(wanted: Sequence[Wanted], given: Sequence[torch.Tensor], **rest: Any) -
     ]
     if ds is None:
         return Launches(parts)
-
-    def twice() -> Launch | Launches:
-        return bind([one._replace(passes_ds=False) for one in wanted], given, **rest)
-
-    return Passing(parts, ds.nbytes, given[0].device.index, rest["stream"], twice)
+    return Passing(parts, ds.nbytes, given[0].device.index, rest["stream"])
 
 
 def ds_of(
@@ -242,7 +238,7 @@ def ds_of(
 
 class Passing(Launches):
     """Passes dS from one part to the next, in memory out of PyTorch's cache, which it has for that
-    run alone. Where there is not as much, dS is computed twice: gradients have the same bits."""
+    run alone."""
 
     def __init__(
         self,
@@ -250,17 +246,13 @@ class Passing(Launches):
         size: int,
         device: int,
         stream: int,
-        twice: Callable[[], Launch | Launches],
     ) -> None:
         super().__init__(parts)
-        self._size, self._device, self._stream, self._twice = size, device, stream, twice
+        self._size, self._device, self._stream = size, device, stream
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
-        try:
-            pointer = allocate(self._size, self._device, self._stream)
-        except torch.OutOfMemoryError:
-            tell_of_memory()
-            return self._twice().run_with(addresses, scale)
+        """As `Launches.run_with`. Raises OutOfMemoryError before anything is launched."""
+        pointer = allocate(self._size, self._device, self._stream)
         try:
             super().run_with((*addresses, pointer), scale)
         finally:

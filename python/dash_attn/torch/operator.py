@@ -75,15 +75,17 @@ def launch(
                 launches.clear()
             launches[key] = found
     ready, odd = found
-    if (
-        ready is None
-        or (addresses[0] | addresses[1] | addresses[2] | addresses[3] | addresses[4]) & odd
+    if ready is not None and not (
+        (addresses[0] | addresses[1] | addresses[2] | addresses[3] | addresses[4]) & odd
     ):
-        pieces.backward(
-            (left, right), layout, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv
-        )
-    else:
-        ready.run_with(addresses, scale)
+        try:
+            ready.run_with(addresses, scale)
+            return dq, dk, dv
+        except torch.OutOfMemoryError:  # for dS on its way: pieces do without it, from the start
+            pass
+    pieces.backward(
+        (left, right), layout, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv
+    )
     return dq, dk, dv
 
 
