@@ -74,6 +74,8 @@ LogicalResult CopyInOp::verify() {
   if (failed(verifyCopied(*this, channel, getElement(), getSource().getType())))
     return failure();
   auto tile = cast<RankedTensorType>(channel.getTiles()[getElement()]);
+  if (failed(verifyBesideTask(*this, getSource().getType(), getOther(), getMaskAttr())))
+    return failure();
   if (!getOther().empty())
     return verifyTileOfTask(*this, tile, getSource().getType());
   return verifyTileOf(*this, tile, getSource().getType(), /*mayBeWider=*/true);
@@ -82,9 +84,10 @@ LogicalResult CopyTaskOutOp::verify() {
   ArrayRef<Type> tiles = getChannel().getType().getElements();
   auto tile = tiles.size() == 1 ? dyn_cast<RankedTensorType>(tiles[0]) : RankedTensorType();
   Type element = getTarget().getType().getElementType();
-  if (tile && tile.getElementType() == element && tile.getNumElements() == numbersOfTaskTile)
-    return success();
-  return emitOpError() << "a slot must be one tile of " << numbersOfTaskTile << " numbers of "
+  constexpr int64_t shape[] = {rowsOfTaskTile, rowsOfTaskTile};
+  if (tile && tile.getElementType() == element && tile.getShape() == ArrayRef<int64_t>(shape))
+    return verifyTileOfTask(*this, tile, getTarget().getType());
+  return emitOpError() << "a slot must be one tile of " << formatShape(shape) << " numbers of "
                        << element << ", got " << getChannel().getType();
 }
 LogicalResult CopyOutOp::verify() {

@@ -131,19 +131,29 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
   return diagnostic << memref.getDimSize(HeadDim) << ", got " << tile.getDimSize(1);
 }
 
+LogicalResult dash::verifyBesideTask(Operation *op, MemRefType memref, ValueRange other,
+                                     Attribute mask) {
+  constexpr size_t headAndTile = 2;
+  bool isOfTask = memref.getRank() == 2;
+  if (other.size() == (isOfTask ? headAndTile : 0) && bool(mask) == isOfTask)
+    return success();
+  return isOfTask
+             ? op->emitOpError("a tile of a task needs its kv head, its kv tile and the mask: "
+                               "with(%kv_head, %kv_tile) mask(...)")
+             : op->emitOpError("a tile of a tensor has no kv head, kv tile and mask beside it");
+}
+
 LogicalResult dash::verifyTileOfTask(Operation *op, RankedTensorType tile, MemRefType memref) {
   if (memref.getShape().back() != numbersOfTaskTile)
     return op->emitOpError() << "tiles of tasks have " << numbersOfTaskTile << " numbers each, got "
                              << memref;
-  ItemsOp items = getItems(op);
-  if (!items)
-    return success();
-  int64_t ofKv = items.getTiles().getKv(), ofQ = items.getTiles().getRowsOfQ();
-  SmallVector<int64_t> expected = {ofKv, ofQ};
+  SmallVector<int64_t> expected(tile.getShape());
+  if (ItemsOp items = getItems(op))
+    expected = {items.getTiles().getKv(), items.getTiles().getRowsOfQ()};
   if (ArrayRef<int64_t>(expected) == tile.getShape()) {
     // Items begin at whole tiles.
-    if (ofKv == rowsOfTaskTile && qTilesOfTasks * rowsOfTaskTile % ofQ == 0 &&
-        ofQ % rowsOfTaskTile == 0)
+    if (tile.getRank() == 2 && expected[0] == rowsOfTaskTile && expected[1] > 0 &&
+        qTilesOfTasks * rowsOfTaskTile % expected[1] == 0 && expected[1] % rowsOfTaskTile == 0)
       return success();
     return op->emitOpError() << "tiles of tasks take kv tiles of " << rowsOfTaskTile
                              << " rows and q tiles of 1, 2, 3 or 6 times as many, got "

@@ -78,6 +78,9 @@ LogicalResult verifyRowLevel(ItemsOp items);
 /// tile (dash/IR/TaskTiles.h).
 LogicalResult verifyTileOfTask(Operation *op, RankedTensorType tile, MemRefType memref);
 
+/// What loads such a tile says where it lies and what the mask hides of it, and nothing else does.
+LogicalResult verifyBesideTask(Operation *op, MemRefType memref, ValueRange other, Attribute mask);
+
 /// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the
 /// slot has it. An operand or a row is stored in the order of its elements; an accumulator as
 /// threads hold it, so the slot must say how.

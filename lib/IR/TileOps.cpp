@@ -22,11 +22,8 @@ static LogicalResult verifyElement(Operation *op, RankedTensorType tile, MemRefT
 
 LogicalResult LoadOp::verify() {
   bool isOfTask = getSource().getType().getRank() == 2;
-  constexpr unsigned headAndTile = 2;
-  if (getOther().size() != (isOfTask ? headAndTile : 0) || bool(getMaskAttr()) != isOfTask)
-    return isOfTask ? emitOpError("a tile of a task needs its kv head, its kv tile and the mask: "
-                                  "with(%kv_head, %kv_tile) mask(...)")
-                    : emitOpError("a tile of a tensor has no kv head, kv tile and mask beside it");
+  if (failed(verifyBesideTask(*this, getSource().getType(), getOther(), getMaskAttr())))
+    return failure();
   if (failed(isOfTask ? verifyTileOfTask(*this, getType(), getSource().getType())
                       : verifyTileOf(*this, getType(), getSource().getType(),
                                      /*mayBeWider=*/true)))

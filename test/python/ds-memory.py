@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import refused  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
+from dash_attn.doctor.calls import Call, _wanted  # noqa: E402
 from dash_attn.kernel import tasks  # noqa: E402
 from dash_attn.kernel.orders import order_for  # noqa: E402
 from dash_attn.kernel.problem import Wanted, program_of, slices_of  # noqa: E402
@@ -128,5 +129,18 @@ def slices() -> None:
     del os.environ[tasks.VARIABLE]
 
 
-for test in (counts, served, programs, variable, slices):
+def without_heads() -> None:
+    shapes = [(2, 4, 64, 192), (2, 0, 64, 192), (2, 0, 64, 192)]
+    reason = refused(lambda: slices_of_gradients(wide(), *shapes, "bhsd"), ArgumentError)
+    assert reason == "k: expected heads of at least 1, found 0", reason
+
+
+def reported() -> None:
+    """The doctor counts launches as calls have them: gradients of 10 heads go in four slices."""
+    call = Call(256, heads=10, kv_heads=10, rows=16384)
+    launches = [(one.is_forward, sizes[2], count) for one, sizes, count in _wanted(call)]
+    assert launches == [(True, 10, 0), (False, 2, 2), (False, 3, 2)], launches
+
+
+for test in (counts, served, programs, variable, slices, without_heads, reported):
     test()

@@ -134,7 +134,7 @@ def short_of_memory() -> None:
         ):
             LEFT[0] = BYTES - 1
             found = operator.launch(do, q, k, v, o, lse, -1, -1, 0.0625)
-        assert asked.called, begin
+        assert asked.call_count == (begin == kernels.launches.clear), "asked once in a call"
         assert [one.shape for one in found] == [q.shape] * 3
         assert kernels.launches == kept, "what computes dS twice is not kept"
         assert len(again()[0][0]) == 9
@@ -143,6 +143,28 @@ def short_of_memory() -> None:
         "no memory for dS: it is computed twice, which takes longer and gives the same bits;"
         " DASH_DS_BYTES=BYTES says how much it may take"
     ), line
+
+
+def short_behind_ds() -> None:
+    """There is memory for dS, and then none for a program: it is given back, and dS computed
+    twice."""
+    launched()
+    sizes: list[int] = []
+
+    def beside_ds(size: int, *rest: Any) -> int:
+        sizes.append(size)
+        if size != BYTES and any(len(one) >= BYTES for one in TAKEN.values()):
+            raise torch.OutOfMemoryError("no memory beside dS")
+        return allocate(size, *rest)
+
+    stream = SimpleNamespace(cuda_stream=0)
+    LEFT[0] = 1 << 40
+    with (
+        mock.patch.object(kernels, "allocate", beside_ds),
+        mock.patch.object(torch.cuda, "current_stream", return_value=stream),
+    ):
+        operator.launch(do, q, k, v, o, lse, -1, -1, 0.0625)
+    assert not TAKEN and sizes.count(BYTES) == 1 and len(sizes) > 2, sizes
 
 
 def nothing_kept() -> None:
@@ -156,5 +178,5 @@ def nothing_kept() -> None:
     assert [one() for one in seen] == [None] * 6
 
 
-for test in (passed, twice, slices, short_of_memory, nothing_kept):
+for test in (passed, twice, slices, short_of_memory, short_behind_ds, nothing_kept):
     test()

@@ -7,6 +7,7 @@ import json
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ..kernel.orders import forward_for, forward_of_list, order_for, texts_of
 from ..kernel.problem import (
     ELEMENTS,
     ROW,
+    Slice,
     Wanted,
     Window,
     for_any_sizes,
@@ -29,6 +31,7 @@ from ..kernel.problem import (
     slices_of,
 )
 from ..kernel.programs import cache_folder, folders, has_kept
+from ..kernel.tasks import slices_of_gradients
 from ..support.files import read_bytes
 
 # of the program in a manifest
@@ -209,17 +212,17 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
     of_kv = call.batch, call.kv_heads, call.columns
     q = (call.batch, call.heads, call.rows, call.head_dim)
     k, v = (*of_kv, call.head_dim), (*of_kv, call.columns_v)
-    counted: dict[tuple[int, ...], int] = {}
-    for batch, heads, kv_heads in slices_of(q, k, v, "bhsd"):
-        sizes = (
-            *(part.stop - part.start for part in (batch, heads, kv_heads)),
-            call.rows,
-            call.columns,
+
+    def counted(slices: list[Slice]) -> Counter[tuple[int, ...]]:
+        return Counter(
+            (*(part.stop - part.start for part in one), call.rows, call.columns) for one in slices
         )
-        counted[sizes] = counted.get(sizes, 0) + 1
+
+    of_forward = counted(slices_of(q, k, v, "bhsd"))
+    of_backward = counted(slices_of_gradients(backward, q, k, v, "bhsd"))
     return [
-        *((forward, sizes, 0) for sizes in counted),
-        *((backward, sizes, launches) for sizes, launches in counted.items()),
+        *((forward, sizes, 0) for sizes in of_forward),
+        *((backward, sizes, launches) for sizes, launches in of_backward.items()),
     ]
 
 

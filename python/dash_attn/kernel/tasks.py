@@ -66,6 +66,7 @@ def slices_of_gradients(
 ) -> list[Slice]:
     """`problem.slices_of`, in smaller slices where dS of one would take too much memory. wanted:
     without an order."""
+    slices = slices_of(q, k, v, layout)  # refuses what has no heads
     heads, rows = layout.index("h"), layout.index("s")
     group = q[heads] // k[heads]
 
@@ -73,7 +74,7 @@ def slices_of_gradients(
         return BYTES * tiles_of(wanted, batch, kv_heads * group, kv_heads, q[rows], k[rows])
 
     found = []
-    for one in slices_of(q, k, v, layout):
+    for one in slices:
         batch, _, of_k = one
         numbers = _count(batch), _count(of_k)
         most = most_bytes() // max(1, bytes_of(1, 1))

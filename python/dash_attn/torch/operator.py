@@ -65,11 +65,12 @@ def launch(
         found = launches[key]  # none has a `seen` of None
     except KeyError:
         found = None
+    passes_ds = True
     if found is None:  # what is refused has no context
         try:
             found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
         except torch.OutOfMemoryError:  # for dS on its way: later there may be memory
-            found = None, 0
+            found, passes_ds = (None, 0), False
         if seen is not None and stream != PER_THREAD and found[0] is not None:
             if len(launches) >= MOST_LAUNCHES:
                 launches.clear()
@@ -81,11 +82,10 @@ def launch(
         try:
             ready.run_with(addresses, scale)
             return dq, dk, dv
-        except torch.OutOfMemoryError:  # for dS on its way: pieces do without it, from the start
-            pass
-    pieces.backward(
-        (left, right), layout, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv
-    )
+        except torch.OutOfMemoryError:  # the same, from the start
+            passes_ds = False
+    tensors = {"q": q, "k": k, "v": v, "do": do, "o": o, "lse": lse, "dq": dq, "dk": dk, "dv": dv}
+    pieces.backward((left, right), layout, scale, passes_ds=passes_ds, **tensors)
     return dq, dk, dv
 
 

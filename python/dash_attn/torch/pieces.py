@@ -75,10 +75,12 @@ def backward(
     softcap: float = 0.0,
     level: str = "run",
     rules: str = "",
+    passes_ds: bool = True,
     **tensors: torch.Tensor | None,
 ) -> None:
     """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
-    or delta. Raises ArgumentError, and then some may be filled."""
+    or delta. passes_ds: whether there may be memory for dS on its way. Raises ArgumentError, and
+    then some may be filled."""
     given = _readable(tensors)
     rest: dict[str, Any] = {"has_sink": "sink" in given, "takes_delta": "delta" in given}
     rest |= {"is_unrounded": is_unrounded(given.get("o")), "softcap": softcap}
@@ -87,7 +89,7 @@ def backward(
     for which in slices_of_gradients(wanted, *_shapes(tensors), layout):
         one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
         kernels = order_of(one["q"], one["k"], one["v"], window, layout, **rest).kernels
-        _run_batch(kernels, one, layout, scale)
+        passes_ds = _run_batch(kernels, one, layout, scale, passes_ds)
     _give_back(given, tensors, GRADIENTS)
 
 
@@ -105,17 +107,28 @@ def backward_of_sequences(
 
 
 def _run_batch(
-    kernels: Sequence[Wanted], given: dict[str, torch.Tensor], layout: str, scale: float
-) -> None:
-    """Where there is no memory for dS on its way, it is computed twice."""
-    beside = {}
-    try:
-        ds = ds_of(kernels, given["q"], given["k"], given["v"], layout)
-        beside = {} if ds is None else {"ds": ds}
-    except torch.OutOfMemoryError:
-        tell_of_memory()
-        kernels = [one._replace(passes_ds=False) for one in kernels]
-    _run([kernel_of(one) for one in kernels], given | beside, layout, scale)
+    kernels: Sequence[Wanted],
+    given: dict[str, torch.Tensor],
+    layout: str,
+    scale: float,
+    passes_ds: bool,
+) -> bool:
+    """Where there is no memory for dS on its way, it is computed twice. Returns whether there may
+    be some for the next slice: each request in vain empties PyTorch's cache."""
+    if passes_ds or not kernels[0].passes_ds:
+        try:
+            ds = ds_of(kernels, given["q"], given["k"], given["v"], layout)
+            beside = {} if ds is None else {"ds": ds}
+            _run([kernel_of(one) for one in kernels], given | beside, layout, scale)
+            return passes_ds
+        except torch.OutOfMemoryError:
+            if not kernels[0].passes_ds:
+                raise
+        ds, beside = None, {}  # gives it back
+    tell_of_memory()
+    twice = [one._replace(passes_ds=False) for one in kernels]
+    _run([kernel_of(one) for one in twice], given, layout, scale)
+    return False
 
 
 def _run(
